@@ -125,6 +125,8 @@ EXCUSED: dict[str, dict[str, str]] = {
     "C45Classifier": {_EQUIVALENCE: _INNER_FOLDS},
     "NBTreeClassifier": {_EQUIVALENCE: _INNER_FOLDS},
     "FlexibleNBTreeClassifier": {_EQUIVALENCE: _INNER_FOLDS},
+    "HierarchicalMixtureClassifier": {_EQUIVALENCE: _INNER_FOLDS},
+    "ClassDecompositionClassifier": {_EQUIVALENCE: _INNER_FOLDS},
     "UnnaiveBayesClassifier": {
         _EQUIVALENCE: "a row of weight 2 is held out by one bag; two rows are held out apart"
     },

@@ -23,7 +23,8 @@ from unnaive import (
     NBTreeClassifier,
 )
 from unnaive.answer.mixture import Shape
-from unnaive.models.mixture.training import Counters, SlotRows, TrainingOptions, first_table
+from unnaive.models import _hierarchical_kernels as kernels
+from unnaive.models.hierarchical import counters_of, initial_table
 
 MODELS = 10
 SMALLEST = 50  # trees take longer
@@ -136,13 +137,13 @@ def mixture_rows() -> Iterator[Row]:
     table = categories(n)
     codes = np.stack([table[c].cat.codes for c in table], axis=1)
     y = noisy_labels(codes)
-    coded = SlotRows((codes + 1).astype(np.uint16), y, np.ones(n), np.arange(n))
+    slots, weight = (codes + 1).astype(np.uint16), np.ones(n)
     coders = HierarchicalMixtureClassifier(n_sweeps=1).fit(table.head(1000), y[:1000]).coders_
     for layers in ((4,), (2, 2)):
         shape = Shape.of(layers, 2)
-        counters = Counters.of_table(shape, coders, first_table(shape, coders, 0.01, 0))
-        visits, options = np.arange(n), TrainingOptions(0.1, 0.1, 0.01, batch=False, shuffle=False)
-        taken = cpu_seconds(7, lambda: counters.visit(coded, visits, options, n, counters))
+        counters = counters_of(initial_table(shape, coders, 0.01, 0))
+        given = (slots, y, weight, shape.net, 0.1, 0.1, 10, 0.0, counters, counters)
+        taken = cpu_seconds(7, partial(kernels.sweep, *given))
         name = "-".join(str(b) for b in ((1, *layers) if len(layers) == 1 else layers))
         yield Row(
             f"HM {name} online, {COLUMNS} attributes: million row updates a second",

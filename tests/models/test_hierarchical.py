@@ -17,8 +17,7 @@ from helpers import assert_same_model, mixed_table, nominal_table
 from unnaive import HierarchicalMixtureClassifier, NaiveBayesClassifier
 from unnaive.answer.mixture import Shape
 from unnaive.encode.draws import branch_seeds, draw_order
-from unnaive.models.mixture.grow import grow_layers
-from unnaive.models.mixture.training import first_table
+from unnaive.models.hierarchical import grow_layers, initial_table
 
 MIXTURE = partial(HierarchicalMixtureClassifier, calibration="none")
 
@@ -33,7 +32,7 @@ def twin_of(model, X, y, weights):
     """The twin, with the same noise, after the same visits."""
     seed = int(np.random.RandomState(model.random_state).randint(2**31 - 1))
     shape = Shape.of(tuple(model.layers), len(model.classes_))
-    noise = first_table(shape, model.coders_, model.noise, seed)
+    noise = initial_table(shape, model.coders_, model.noise, seed)
     units = shape.models()
 
     def start(node, u, j, v):

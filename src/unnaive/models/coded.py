@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,7 +14,7 @@ from unnaive.counts import Summary
 from unnaive.counts.coded import check_same_rows
 from unnaive.counts.summary import row_factor
 from unnaive.discretize.coarse import group_rare
-from unnaive.encode import Categories, Grid
+from unnaive.encode import Categories, Grid, Labels
 from unnaive.encode.coding import AnyCoder, coder_sizes, column_slots
 from unnaive.encode.draws import draw_uniform
 from unnaive.encode.labels import groups_of
@@ -76,20 +76,13 @@ def read_coded_table(
     max_rows : int or None, default=None
         Rows are drawn by a hash of ``seed`` and their number.
     """
-    dtype = code_dtype(max(coder_sizes(coders), default=0))
     factor = row_factor(summary, class_factor)
     total = float((factor * summary.counts.totals).sum())
     share = 1.0 if max_rows is None else max_rows / summary.n_rows
 
     def code(block: Block) -> CodedTable:
-        assert block.target is not None
-        y = groups_of(summary.labels, block.target).astype(np.uint16)
-        codes = np.empty((len(coders), block.n_rows), dtype)
-        for j, coder in enumerate(coders):
-            codes[j] = column_slots(block, j, coder, unseen=unseen)
-        given = 1.0 if block.weight is None else block.weight
-        weight = exact_weights(given * factor[y], total)
-        table = CodedTable(codes, y, weight, block.row_ids)
+        table = code_block(block, coders, summary.labels, factor, unseen=unseen)
+        table = replace(table, weight=exact_weights(table.weight, total))
         if share >= 1:
             return table
         return table.take(np.flatnonzero(draw_uniform(seed, block.row_ids) < share))
@@ -100,6 +93,24 @@ def read_coded_table(
     if source.may_change:
         check_same_rows(summary, coders, factor, table.codes, table.y, table.weight)
     return table
+
+
+def code_block(
+    block: Block,
+    coders: Sequence[AnyCoder],
+    labels: Labels,
+    factor: NDArray[np.float64],
+    *,
+    unseen: bool = False,
+) -> CodedTable:
+    """Code the rows of a block, whose weights are multiplied by the factor of their class."""
+    assert block.target is not None
+    y = groups_of(labels, block.target).astype(np.uint16)
+    codes = np.empty((len(coders), block.n_rows), code_dtype(max(coder_sizes(coders), default=0)))
+    for j, coder in enumerate(coders):
+        codes[j] = column_slots(block, j, coder, unseen=unseen)
+    weight = factor[y] if block.weight is None else block.weight * factor[y]
+    return CodedTable(codes, y, weight, block.row_ids)
 
 
 def group_rare_categories(

@@ -1,47 +1,49 @@
-"""Class decomposition: every class as several clusters, each a class of its own while learning."""
+"""Class decomposition: every class as several clusters, each a class of its own in training."""
 
 # mypy: disable-error-code="untyped-decorator"
 
 from __future__ import annotations
 
 import numbers
-from dataclasses import replace
-from typing import Any, Literal, Self
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import Bunch, check_random_state, get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from unnaive.answer import Answer, Decision, Ensemble, Folded
 from unnaive.answer.nodes import Node
-from unnaive.bayes.calibration import Calibration
+from unnaive.bayes.calibration import Calibration, HeldOut, fit_calibration
+from unnaive.bayes.scoring import LEAST_SHARE
 from unnaive.common.advice import silence
 from unnaive.common.checks import FINITE, check_number, check_values, check_word, expect
-from unnaive.common.sklearn_private import check_method_params
-from unnaive.counts import Summary, Wanted
+from unnaive.common.sklearn_private import check_method_params, routing_enabled
+from unnaive.counts import Wanted
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.draws import assign_folds
-from unnaive.estimator import Progress, reports_progress
-from unnaive.models._calibration import check_calibration
+from unnaive.encode.labels import groups_of
+from unnaive.estimator import Progress, TableEstimator, reports_progress
 from unnaive.models._seeding import seeded
-from unnaive.models.base import TableClassifier
-from unnaive.models.decompose.choose import Judge, choose_clusters
-from unnaive.models.decompose.left_out import PairRows, calibrate_pairs
-from unnaive.models.decompose.relabel import ClassRows, Clustering, RowLabels
-from unnaive.models.decompose.relabel import join as join_pairs
-from unnaive.models.decompose.routing import refuse_foreign, route
+from unnaive.models.base import FirstPass, TableClassifier, check_calibration
+from unnaive.models.held_out import calibration_rows, inner_folds
 from unnaive.models.latent_class import LatentClassClusterer
 from unnaive.models.naive_bayes import NaiveBayesClassifier
-from unnaive.table import Schema, Source, scan_of
+from unnaive.table import Block, Schema, Source, scan_of
 from unnaive.table.picking import Picked, take_rows
 from unnaive.table.reading import weight_of_each
-from unnaive.table.scan import is_scanned
-from unnaive.table.storage import join
+from unnaive.table.scan import Scan, is_scanned
 
 SMALL_VARIANCE = 0.03  # var_smoothing of the default estimator: clusters are narrower than classes
+NUMBER_NAMES = ("n_clusters", "n_components")
+Subfit: TypeAlias = Callable[[Any, str], AbstractContextManager[None]]  # a fit, and its name
 
 
 class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type: ignore[misc]
@@ -71,12 +73,10 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
     min_rows : int, default=10
         Classes with fewer rows stay whole.
     calibration : {"slope", "none"}, default="slope"
-        Whether the log probabilities of the classes are multiplied by one factor, and every class
-        has an intercept, such that the classes of rows are most probable, each judged as if it had
-        not been counted. Around other classifiers of this library than `NaiveBayesClassifier`, each
-        is judged by a second estimator, of the half of the rows that it is not in, with the same
-        clusters. Those of other libraries say themselves how sure they are. ``"none"`` is the
-        paper's.
+        Whether `fit` calibrates the probabilities around an estimator of this library: the log
+        probabilities of the classes are multiplied by one factor, and every class gets an
+        intercept, so that held-out rows are most probable. Clusters and estimator are fitted again
+        for each inner fold. ``"none"`` is the paper's.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds, and of the estimator and the clusterer where they have none.
     n_jobs : int or None, default=None
@@ -104,7 +104,7 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
     noise_ : array of shape (n_pairs,)
         Whether the clusterer calls the rows of a pair noise.
     calibration_ : Calibration
-        The factor and the intercepts; only where there are any.
+        The factor and the intercepts; only where `fit` has calibrated.
     clusterers_ : list
         The fitted clusterer of each class; None for a class that stayed whole.
     schema_ : Schema
@@ -180,7 +180,7 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
 
     @reports_progress
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
-        """Cluster every class, then learn the pairs.
+        """Cluster every class, then fit the estimator on the pairs.
 
         Parameters
         ----------
@@ -193,76 +193,131 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
 
         Returns
         -------
-        self
+        self : object
+            Fitted estimator.
         """
         self._check_parameters()
+        fitted = self._unfitted(progress=True)
         scan = scan_of(X, y, sample_weight)
         given = (X, y, sample_weight) if scan is None else (scan, None, None)
-        source, summary = self._read(*given)
-        classes = summary.labels.classes
+        source, summary = fitted._read(*given)
         rng = check_random_state(self.random_state)
-        seed = int(rng.randint(2**31 - 1))
+        first = fitted._first_pass(source, summary, int(rng.randint(2**31 - 1)))
+        rows = fitted._class_rows(X, sample_weight, scan, first, params, rng)
+        fitted._fit_pairs(rows, first)
+        self._take_fitted(fitted)
+        return self
+
+    def _class_rows(
+        self,
+        X: Any,
+        sample_weight: Any,
+        scan: Scan | None,
+        first: FirstPass,
+        params: Any,
+        rng: np.random.RandomState,
+    ) -> ClassRows:
+        """Return the rows of positive weight, with what is fitted on them."""
         estimator, clusterer = seeded(self._estimator(), rng), seeded(self._clusterer(), rng)
-        n, labels, room = summary.n_rows, summary.labels, source.storage
-        row_labels = join(source, lambda b: RowLabels.of(b, labels), n, "reading classes")
+        labels = first.summary.labels
+
+        def read(block: Block) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.int64]]:
+            assert block.target is not None
+            weight = np.ones(block.n_rows) if block.weight is None else block.weight
+            return groups_of(labels, block.target), weight, block.row_ids
+
+        parts = first.source.each(read, "reading classes")
+        y, weight, row_ids = map(np.concatenate, zip(*parts, strict=True))
         if scan is not None:
             refuse_foreign(clusterer, estimator)
-            if scan.picked is None:
-                picked = Picked(row_labels.row_ids, source.storage)
-            else:  # in an ensemble: numbers are places in its own list
-                picked = scan.picked.take(row_labels.row_ids)
+            picked = Picked(row_ids, first.source.storage)
+            if scan.picked is not None:  # in an ensemble: numbers are positions in its own list
+                picked = scan.picked.take(row_ids)
             X = replace(scan, picked=picked)
             routed = Bunch(estimator={}, clusterer={})
         else:
             if not hasattr(X, "__getitem__"):  # something that only NumPy knows how to read
                 X = np.asarray(X)
             if sample_weight is not None:
-                sample_weight = weight_of_each(sample_weight, summary.n_rows)
+                sample_weight = weight_of_each(sample_weight, first.summary.n_rows)
             routed = route(self, estimator, clusterer, sample_weight, params)
             if sample_weight is not None:  # rows of weight zero are the same as absent rows
-                routed = Bunch(
-                    **{k: check_method_params(X, v, row_labels.row_ids) for k, v in routed.items()}
-                )
-                X = take_rows(X, row_labels.row_ids)
-        rows = ClassRows(
-            clusterer, X, row_labels.groups, classes, self.min_rows, routed.clusterer, room
+                routed = Bunch(**{k: check_method_params(X, v, row_ids) for k, v in routed.items()})
+                X = take_rows(X, row_ids)
+        return ClassRows(
+            X, y, weight, row_ids, labels.classes, estimator, clusterer, routed.estimator,
+            routed.clusterer, self.min_rows, self.n_jobs,
+        )  # fmt: skip
+
+    def _fit_pairs(self, rows: ClassRows, first: FirstPass) -> None:
+        """Fit clusterers and estimator on all rows."""
+        self._remember(first.summary.schema)
+        every = np.arange(len(rows.y))
+        clusterings = rows.cluster_each(
+            every, dict.fromkeys(range(len(rows.classes))), self._subfit
         )
-        every = dict.fromkeys(range(len(classes)))
-        clusterings = rows.cluster_each(every, self.n_jobs, self._subfit)
         if self.select == "accuracy":
-            judge = self._judge(rows, estimator, routed.estimator, row_labels, seed)
-            choosing = Progress("choosing numbers of clusters", steps=0, hook=self._hook)
-            choose_clusters(judge, clusterings, self.max_clusters)
-            choosing.finish()
-        parts = [(c, rows.rows_of(c), clusters) for c, clusters in enumerate(clusterings)]
-        pairs, _ = join_pairs(parts, n, room)
-        with self._subfit(estimator, "learning pairs"), silence():
-            self.estimator_ = estimator.fit(X, pairs, **routed.estimator)
-        self._set_pairs(summary, pairs, row_labels.weight, clusterings)
-        self._calibrate(PairRows(X, pairs, routed.estimator, row_labels.row_ids, room))
-        return self
-
-    def _calibrate(self, rows: PairRows) -> None:
-        """Learn how sure to be of classes."""
-        self.__dict__.pop("calibration_", None)  # of an earlier fit
+            self._improve_accuracy(rows, clusterings, first)
+        pairs, self.owner_ = rows.number_pairs(every, clusterings)
+        with self._subfit(rows.estimator, "learning pairs"), silence():
+            self.estimator_ = rows.estimator.fit(rows.X, pairs, **rows.estimator_params)
+        n_clusters = np.array([clustering.n_clusters for clustering in clusterings])
+        self.classes_, self.fold_ = rows.classes, self.fold
+        weight = np.bincount(pairs, rows.weight, len(self.owner_))
+        self.cluster_weight_ = weight.astype(np.float64)
+        self.noise_ = np.zeros(len(self.owner_), np.bool_)
+        self.noise_[np.cumsum(n_clusters) - 1] = [clustering.noise for clustering in clusterings]
+        self.clusterers_ = [clustering.clusterer for clustering in clusterings]
         if self.calibration == "slope" and isinstance(self.estimator_, TableClassifier):
-            folded = self.answer_.find(Folded)
-            assert folded is not None
-            calibration = calibrate_pairs(folded, self.estimator_, rows, self.n_jobs)
-            if calibration is not None:
-                self.calibration_ = calibration
+            held_out = self._held_out_pairs(rows, n_clusters, first)
+            self.calibration_ = fit_calibration(held_out)
 
-    def _judge(
-        self, rows: ClassRows, estimator: Any, params: Any, row_labels: RowLabels, seed: int
-    ) -> Judge:
-        weight, room = row_labels.weight, rows.storage
-        if weight is None:
-            weight = room.empty(len(row_labels.groups), np.float64)
-            weight[:] = 1.0
-        drawn = isinstance(self.cv, numbers.Integral)  # splitters ask for the labels of all rows
-        target = None if drawn else rows.labels[row_labels.groups]
-        folds, _ = assign_folds(self.cv, seed, row_labels.row_ids, target, room)
-        return Judge(rows, estimator, params, weight, folds, self.fold, self.n_jobs)
+    def _improve_accuracy(
+        self, rows: ClassRows, clusterings: list[Clustering], first: FirstPass
+    ) -> None:
+        """Replace clusterings where others classify held-out rows more accurately."""
+        target = None if isinstance(self.cv, numbers.Integral) else rows.classes[rows.y]
+        folds, _ = assign_folds(self.cv, first.seed, rows.row_ids, target)
+        proposed = [clustering.n_clusters for clustering in clusterings]
+        scorer = DecompositionScorer(rows, folds, self._apply)
+        sizes = np.bincount(rows.y, rows.weight, len(proposed))
+        choosing = Progress("choosing numbers of clusters", steps=0, hook=self._hook)
+        chosen = search_n_clusters(
+            scorer.accuracy, proposed, np.argsort(-sizes, kind="stable").tolist(),
+            self.max_clusters if number_parameter(rows.clusterer) is not None else None,
+        )  # fmt: skip
+        changed = {c: n for c, n in enumerate(chosen) if n != proposed[c]}
+        again = rows.cluster_each(np.arange(len(rows.y)), changed)
+        for c, clustering in zip(changed, again, strict=True):
+            clusterings[c] = clustering
+        choosing.finish()
+
+    def _held_out_pairs(
+        self, rows: ClassRows, n_clusters: NDArray[np.intp], first: FirstPass
+    ) -> HeldOut:
+        """Score calibration rows by clusters and estimators of the other inner folds."""
+        sample = calibration_rows(first)
+        places = np.searchsorted(rows.row_ids, sample.block.row_ids)
+        numbers = dict(enumerate(n_clusters.tolist()))
+        scores, judged = [np.empty((0, len(rows.classes)))], [np.empty(0, np.intp)]
+        for train, test in inner_folds(first, sample):
+            clusterings = rows.cluster_each(places[train], numbers)
+            model, owner = rows.fit_estimator(places[train], clusterings)
+            proba = self._apply(model, owner, take_rows(rows.X, places[test]), "predict_proba")
+            out = np.zeros((len(test), len(rows.classes)))
+            out[:, np.unique(owner)] = proba
+            scores.append(np.log(np.maximum(out, LEAST_SHARE)))
+            judged.append(test)
+        part = sample.take(np.concatenate(judged))
+        return HeldOut(np.concatenate(scores), part.y, part.sample_weight)
+
+    def _apply(self, model: Any, owner: NDArray[np.intp], X: Any, method: str) -> NDArray[Any]:
+        """Apply a method of an answer node to rows, around an estimator of pairs."""
+        inner = Answer.of(model, self.schema_)
+        _, present = np.unique(owner, return_inverse=True)
+        apply = partial(getattr(Folded(present, self.fold, inner.root), method), n_jobs=self.n_jobs)
+        source = self._unfitted()._open_as(X, inner.schema)  # without callbacks
+        return np.concatenate(list(source.each(apply)))
 
     def _n_tasks(self) -> int | None:
         return None
@@ -331,24 +386,6 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         tags.input_tags.allow_nan = all(part.input_tags.allow_nan for part in parts)
         return tags
 
-    def _set_pairs(
-        self,
-        summary: Summary,
-        pairs: NDArray[np.intp],
-        weight: NDArray[np.float64] | None,
-        clusterings: list[Clustering],
-    ) -> None:
-        """Store what is learned beside the estimator."""
-        n_clusters = [clusters.n_clusters for clusters in clusterings]
-        self.classes_, self.fold_ = summary.labels.classes, self.fold
-        self.owner_ = np.repeat(np.arange(len(clusterings)), n_clusters)
-        self.cluster_weight_ = np.bincount(pairs, weight, len(self.owner_)).astype(np.float64)
-        self.noise_ = np.zeros(len(self.owner_), np.bool_)
-        self.noise_[np.cumsum(n_clusters) - 1] = [clusters.noise for clusters in clusterings]
-        self.decision_ = None
-        self.clusterers_ = [clusters.clusterer for clusters in clusterings]
-        self._remember(summary.schema)
-
     # Answering ------------------------------------------------------------------------------
 
     @property
@@ -356,9 +393,8 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         """The estimator's answer about pairs, folded to classes."""
         inner = Answer.of(self.estimator_, self.schema_)
         root: Node = Folded(self.owner_, self.fold_, inner.root, self.cluster_weight_)
-        calibration: Calibration | None = getattr(self, "calibration_", None)
-        if calibration is not None:
-            root = root.calibrated(calibration)
+        if hasattr(self, "calibration_"):
+            root = root.calibrated(self.calibration_)
         return Answer(inner.schema, self.classes_, root, self.decision_)
 
     def _set_decision(self, decision: Decision | None) -> None:
@@ -385,3 +421,254 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         if is_scanned(X):
             refuse_foreign(self.estimator_)
         return super()._open(X)
+
+
+# Clusters of classes ----------------------------------------------------------------------------
+
+
+class Clustering(NamedTuple):
+    """Clusters of the rows of one class.
+
+    Attributes
+    ----------
+    clusters : array
+        Cluster of each row, from 0 on; rows that the clusterer calls noise have the last number.
+    n_clusters : int
+    noise : bool
+        Whether the last cluster is noise.
+    clusterer : estimator or None
+        The fitted clusterer; None where the class stayed whole.
+    """
+
+    clusters: NDArray[np.intp]
+    n_clusters: int
+    noise: bool = False
+    clusterer: Any = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassRows:
+    """Rows of positive weight, and what is fitted on all or some of them.
+
+    Attributes
+    ----------
+    X : table
+    y, weight, row_ids : arrays of shape (rows,)
+        Class numbers, weights, and numbers in the table.
+    classes : array
+    estimator, clusterer : estimator
+    estimator_params, clusterer_params : dict
+        For their ``fit``.
+    min_rows : int
+        Classes with fewer rows stay whole.
+    n_jobs : int or None
+    """
+
+    X: Any
+    y: NDArray[Any]
+    weight: NDArray[np.float64]
+    row_ids: NDArray[np.int64]
+    classes: NDArray[Any]
+    estimator: Any
+    clusterer: Any
+    estimator_params: Any
+    clusterer_params: Any
+    min_rows: int
+    n_jobs: int | None
+
+    def parallel(self, tasks: Any) -> list[Any]:
+        """Run delayed tasks in threads, where these can read the rows."""
+        one = isinstance(self.X, Scan) and not self.X.concurrent
+        return list(Parallel(n_jobs=1 if one else self.n_jobs, prefer="threads")(tasks))
+
+    def cluster_each(
+        self,
+        rows: NDArray[np.intp],
+        numbers: Mapping[int, int | None],
+        subfit: Subfit | None = None,
+    ) -> list[Clustering]:
+        """Cluster the rows of some classes; None: as many clusters as the clusterer finds."""
+        y = self.y[rows]
+        return self.parallel(
+            delayed(self.cluster)(c, rows[y == c], number, subfit) for c, number in numbers.items()
+        )
+
+    def cluster(
+        self, c: int, rows: NDArray[np.intp], number: int | None, subfit: Subfit | None = None
+    ) -> Clustering:
+        """Cluster rows of one class; ``subfit`` makes it a task that callbacks hear of."""
+        n = len(rows)
+        if number == 1 or n < self.min_rows:
+            return Clustering(np.zeros(n, np.intp), 1)
+        label, clusterer = self.classes[c : c + 1].tolist()[0], clone(self.clusterer)
+        name = number_parameter(clusterer)
+        if name is not None:
+            number = clusterer.get_params()[name] if number is None else number
+            if isinstance(number, (int, np.integer)):
+                clusterer.set_params(**{name: min(int(number), n)})
+        params = check_method_params(self.X, self.clusterer_params, indices=rows)
+        X = take_rows(self.X, rows)
+        try:
+            with nullcontext() if subfit is None else subfit(clusterer, f"clusters of {label!r}"):
+                if not hasattr(clusterer, "predict"):  # alone, or at the end of a pipeline
+                    found = clusterer.fit_predict(X, **params)
+                else:
+                    clusterer.fit(X, **params)
+                    found = getattr(clusterer, "labels_", None)
+                    found = clusterer.predict(X) if found is None else found
+        except ValueError as error:
+            raise ValueError(
+                f"{type(clusterer).__name__} could not cluster the {n} rows of the class "
+                f"{label!r}: {str(error).rstrip('.')}. Other libraries' clusterers may need "
+                "numbers without gaps: put a preprocessing step before it in a pipeline. If the "
+                "class is too small, pass a larger min_rows=."
+            ) from error
+        names, clusters = np.unique(np.asarray(found), return_inverse=True)
+        noise = bool(names[0] == -1)
+        if noise:  # rows that belong nowhere are a cluster of their own, the last
+            clusters = (clusters - 1) % len(names)
+        return Clustering(clusters, len(names), noise, clusterer)
+
+    def number_pairs(
+        self, rows: NDArray[np.intp], clusterings: Sequence[Clustering]
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the (class, cluster) pair of each row, and the class of each pair.
+
+        Pairs are numbered class by class; classes without rows have none.
+        """
+        y, pairs = self.y[rows], np.empty(len(rows), np.intp)
+        owner: list[int] = []
+        for c, clustering in enumerate(clusterings):
+            if len(clustering.clusters):
+                pairs[y == c] = len(owner) + clustering.clusters
+                owner += [c] * clustering.n_clusters
+        return pairs, np.array(owner, dtype=np.intp)
+
+    def fit_estimator(
+        self, rows: NDArray[np.intp], clusterings: Sequence[Clustering]
+    ) -> tuple[Any, NDArray[np.intp]]:
+        """Fit a copy of the estimator on some rows; also return the class of each pair."""
+        pairs, owner = self.number_pairs(rows, clusterings)
+        params = check_method_params(self.X, self.estimator_params, indices=rows)
+        with silence():
+            return clone(self.estimator).fit(take_rows(self.X, rows), pairs, **params), owner
+
+
+@dataclass(eq=False)
+class DecompositionScorer:
+    """Cross-validated accuracy of decompositions; clusters are found in training rows only.
+
+    ``apply`` is a method of the classifier that applies an estimator of pairs.
+    """
+
+    rows: ClassRows
+    folds: NDArray[np.int64]
+    apply: Callable[..., NDArray[Any]]
+    _accuracy: dict[tuple[int, ...], float] = field(default_factory=dict)
+    _clusterings: dict[tuple[int, int, int], Clustering] = field(default_factory=dict)
+
+    def accuracy(self, n_clusters: Sequence[int]) -> float:
+        """Return the weight of rows classified rightly while held out."""
+        key = tuple(n_clusters)
+        if key not in self._accuracy:
+            folds = np.unique(self.folds)
+            each = self.rows.parallel(delayed(self._right)(k, key) for k in folds.tolist())
+            self._accuracy[key] = float(np.sum(each))
+        return self._accuracy[key]
+
+    def _right(self, k: int, n_clusters: tuple[int, ...]) -> float:
+        rows, test = self.rows, np.flatnonzero(self.folds == k)
+        train = np.flatnonzero(self.folds != k)
+        if not len(train):
+            return 0.0
+        y = rows.y[train]
+        for c, number in enumerate(n_clusters):
+            if (k, c, number) not in self._clusterings:
+                found = rows.cluster(c, train[y == c], number)
+                self._clusterings[k, c, number] = found._replace(clusterer=None)
+        clusterings = [self._clusterings[k, c, number] for c, number in enumerate(n_clusters)]
+        model, owner = rows.fit_estimator(train, clusterings)
+        predicted = self.apply(model, owner, take_rows(rows.X, test), "predict_index")
+        right = np.unique(owner)[predicted] == rows.y[test]
+        return float(rows.weight[test] @ right)
+
+
+def search_n_clusters(
+    accuracy: Callable[[Sequence[int]], float],
+    proposed: Sequence[int],
+    order: Sequence[int],
+    max_clusters: int | None,
+) -> list[int]:
+    """Search numbers of clusters that gain held-out accuracy, from the clusterer's proposal.
+
+    The proposal as a whole must beat no decomposition. Then every class in order is made whole
+    again if that costs nothing, and otherwise gets one cluster more while that gains; without
+    ``max_clusters`` the clusterer cannot be told a number, and only its proposal is tried.
+    """
+    proposal = list(proposed)
+    best = [1] * len(proposal)
+    if accuracy(proposal) > accuracy(best):
+        best = proposal
+    for c in order:
+        if proposal[c] == 1 and max_clusters is None:
+            continue
+        merged = [*best[:c], 1, *best[c + 1 :]]
+        if best[c] > 1 and accuracy(merged) >= accuracy(best):
+            best = merged
+        while True:
+            step = proposal[c] if max_clusters is None else best[c] + 1
+            more = [*best[:c], step, *best[c + 1 :]]
+            if step == best[c] or step > (max_clusters or step):
+                break
+            if not accuracy(more) > accuracy(best):
+                break
+            best = more
+    return best
+
+
+def number_parameter(clusterer: Any) -> str | None:
+    """Return the parameter for the number of clusters, also inside a pipeline; None without one.
+
+    Its own comes first; then the last step's, which clusters: steps before it, such as a PCA, may
+    have a number of components too.
+    """
+    names = [n for n in clusterer.get_params(deep=True) if n.split("__")[-1] in NUMBER_NAMES]
+    outer = [name for name in names if "__" not in name]
+    return str((outer or names[-1:])[0]) if names else None
+
+
+# Metadata ---------------------------------------------------------------------------------------
+
+
+def route(owner: Any, estimator: Any, clusterer: Any, weight: Any, params: Any) -> Bunch:
+    """Return what goes to the ``fit`` of the estimator and of the clusterer."""
+    if routing_enabled():
+        if weight is not None:
+            params = {**params, "sample_weight": weight}
+        routed = process_routing(owner, "fit", **params)
+        return Bunch(estimator=routed.estimator.fit, clusterer=routed.clusterer.fit)
+    if params:
+        raise TypeError(
+            f"fit got {sorted(params)}, which reach the estimator and the clusterer only "
+            "with metadata routing: sklearn.set_config(enable_metadata_routing=True)."
+        )
+    if weight is None:
+        return Bunch(estimator={}, clusterer={})
+    if not has_fit_parameter(estimator, "sample_weight"):
+        raise TypeError(
+            f"estimator {type(estimator).__name__} takes no sample_weight; leave the weights "
+            "out, or use an estimator that does."
+        )
+    given = {"sample_weight": np.asarray(weight)}
+    takes = has_fit_parameter(clusterer, "sample_weight")
+    return Bunch(estimator=given, clusterer=given if takes else {})
+
+
+def refuse_foreign(*estimators: Any) -> None:
+    """Raise unless estimators are of this library: others read rows in memory only."""
+    for one in estimators:
+        if not isinstance(one, TableEstimator):
+            raise TypeError(
+                f"{type(one).__name__} needs all rows in memory: read the table and pass it to "
+                "fit, or use an estimator of unnaive, such as LatentClassClusterer."
+            )

@@ -7,6 +7,7 @@ rows. All start from the calibration rows of a table, which are at the driver.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -97,22 +98,32 @@ def cross_fit(
     Of tables above 10,000 rows one half is scored by a model of the other.
     """
     summary = first.summary
-    n_rows, cross = len(rows.y), summary.n_rows < CROSS_FIT_ROWS
-    n_folds = N_FOLDS if cross else 2
-    folds = np.empty(n_rows, dtype=np.intp)
-    order = np.lexsort((row_bits(first.seed, rows.block.row_ids), rows.y))
-    folds[order] = np.arange(n_rows) % n_folds
-    folds[(np.bincount(rows.y) == 1)[rows.y]] = n_folds  # the only row of a class judges nothing
     shape = (0, 1 + len(summary.schema)) if by_column else (0,)
     parts, places = [np.empty((*shape, len(summary.labels)))], [np.empty(0, dtype=np.intp)]
-    for k in range(n_folds if cross else 1):
-        test = np.flatnonzero(folds == k)
-        if len(test):
-            node = model._fit_rows(first, rows.take(np.flatnonzero(folds != k)))
-            parts.append(score_rows(node, rows.block.take(test), by_column, first.n_jobs))
-            places.append(test)
+    for train, test in inner_folds(first, rows):
+        node = model._fit_rows(first, rows.take(train))
+        parts.append(score_rows(node, rows.block.take(test), by_column, first.n_jobs))
+        places.append(test)
     judged = rows.take(np.concatenate(places))
     return HeldOut(np.concatenate(parts), judged.y, judged.sample_weight, judged.block)
+
+
+def inner_folds(
+    first: FirstPass, rows: CalibrationRows
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Yield positions to train on and to score: three stratified folds, or one half of many rows.
+
+    The only row of a class is trained on, and never scored.
+    """
+    cross = first.summary.n_rows < CROSS_FIT_ROWS
+    n_folds = N_FOLDS if cross else 2
+    folds = np.empty(len(rows.y), dtype=np.intp)
+    order = np.lexsort((row_bits(first.seed, rows.block.row_ids), rows.y))
+    folds[order] = np.arange(len(rows.y)) % n_folds
+    folds[(np.bincount(rows.y) == 1)[rows.y]] = n_folds
+    for k in range(n_folds if cross else 1):
+        if (folds == k).any():
+            yield np.flatnonzero(folds != k), np.flatnonzero(folds == k)
 
 
 def leave_one_out(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Self
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,33 +14,38 @@ from sklearn.utils.metaestimators import available_if
 
 from unnaive.answer import Answer, GatedMixture
 from unnaive.answer.mixture import Shape, check_layers
+from unnaive.answer.nodes import Node
 from unnaive.bayes import Smoothing
 from unnaive.bayes.build import build_scorer
+from unnaive.bayes.estimate import log_prior
 from unnaive.common.checks import HEAVIEST, check_number, check_values, check_word, expect
+from unnaive.common.threads import in_order
 from unnaive.counts import CountTable
-from unnaive.discretize import CoarseCoder
+from unnaive.counts.coded import GRAIN
+from unnaive.counts.summary import refuse_new
+from unnaive.counts.table import EXTRA_SLOTS
+from unnaive.discretize import CoarseCoder, RuledEstimator
 from unnaive.encode import GRID_LIMIT, Labels
-from unnaive.encode.coding import check_coders
-from unnaive.encode.draws import branch_seed
+from unnaive.encode.coding import AnyCoder, check_coders, coder_sizes
+from unnaive.encode.draws import assign_folds, branch_seed, branch_seeds, draw_order
 from unnaive.encode.labels import label_groups, read_target
 from unnaive.estimator import Progress, reports_progress
-from unnaive.models._calibration import check_calibration
-from unnaive.models.base import count_labelled
-from unnaive.models.ensemble.base import EnsembleClassifier, Start
-from unnaive.models.mixture.grow import Growth, draw_training_folds, grow_layers, held_out_accuracy
-from unnaive.models.mixture.kernels import BERNOULLI
-from unnaive.models.mixture.left_out import calibrate_mixture
-from unnaive.models.mixture.training import (
-    Counters,
-    TrainingOptions,
-    TrainingRows,
-    first_table,
-    train,
-    training_rows,
-    unit_log_prior,
-)
+from unnaive.models import _hierarchical_kernels as kernels
+from unnaive.models._hierarchical_kernels import BERNOULLI, Counters
+from unnaive.models.base import FirstPass, TableClassifier, check_calibration
+from unnaive.models.coded import CodedTable, code_block
+from unnaive.models.held_out import CalibrationRows
+from unnaive.table import Block, Source
+from unnaive.table.records import MemoryRecords, Records, keep_records
+from unnaive.table.storage import join_records, keep
 
-LEAST_GAMMA = 1e-6
+Layers: TypeAlias = tuple[int, ...]
+Growth: TypeAlias = list[tuple[Layers, float]]  # architectures tried, with their accuracy
+
+MIN_GAMMA = 1e-6
+INITIAL_LAYERS: tuple[Layers, ...] = ((1,), (2,), (4,), (2, 2))
+TASK_ROWS = 1 << 14  # rows of one task of a batch sweep
+KERNEL_ROWS = 1 << 12  # rows whose codes are copied row by row at a time
 
 
 def _has_layers(model: HierarchicalMixtureClassifier) -> bool:
@@ -48,10 +56,7 @@ def _has_layers(model: HierarchicalMixtureClassifier) -> bool:
     return True
 
 
-UNTRIED = float("-inf")  # accuracy of architectures that come after a callback has asked to stop
-
-
-class HierarchicalMixtureClassifier(EnsembleClassifier):
+class HierarchicalMixtureClassifier(TableClassifier, RuledEstimator):
     """A hierarchy of naive Bayes gates that share rows out among naive Bayes experts.
 
     A gate is a naive Bayes whose classes are its children; its probabilities say how much each
@@ -195,50 +200,33 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
 
     # Learning -------------------------------------------------------------------------------
 
-    @reports_progress
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Sweep over the rows.
+    def _fit_node(self, first: FirstPass) -> Node:
+        self._set_first_pass(first)
+        rows = self._read_rows(first.source, first.summary.labels)
+        with rows.records:
+            self.layers_, self.growth_ = self._choose_layers(rows)
+            shape = Shape.of(self.layers_, len(self.classes_))
+            progress = Progress(
+                "training", self.n_sweeps, "sweeps", n_rows=rows.n_rows, step="sweep",
+                steps=self.n_sweeps, hook=self._hook,
+            )  # fmt: skip
+            counters, self.n_sweeps_ = self._train(rows, shape, progress)
+            progress.finish()
+        return self._node(shape, counters)
 
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features), path or `scan`
-        y : array-like of shape (n_samples,), or the name of a column where X is not in memory
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            How much a row moves the counters.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        start = self._begin(X, y, sample_weight)
-        with (rows := self._rows(start)).records:
-            return self._learn(start, rows)
-
-    def _learn(self, start: Start, rows: TrainingRows) -> Self:
-        """All sweeps, by the layers that are given or grow."""
-        (layers, growth), options, n = self._grow(start, rows), self._options(), self.n_sweeps
-        shape = Shape.of(layers, start.n_classes)
-        progress = Progress(
-            "training", n, "sweeps", n_rows=rows.n_rows, step="sweep", steps=n, hook=self._hook
-        )
-        given = (rows, shape, start.coarse.coders, options, n, start.seed)
-        (counters,) = train(*given, n_jobs=self.n_jobs, progress=progress)
-        progress.finish()
-        self.growth_, self.n_sweeps_ = growth, counters.n_sweeps
-        self._store_first_pass(start)
-        self._finalize(shape, counters)
-        if self.calibration == "slope":
-            judged = (counters, rows, options, start.summary.counts.totals, self.n_jobs)
-            self.answer_ = calibrate_mixture(self.answer_, *judged)
-        return self
+    def _set_first_pass(self, first: FirstPass) -> None:
+        """Store what later calls need of the first pass."""
+        coarse = self._coarsen(first.summary, first.class_factor)
+        self.coders_, self.factor_ = coarse.coders, coarse.factor
+        self.seed_, self.classes_ = first.seed, first.summary.labels.classes
+        self._remember(first.summary.schema)
 
     @available_if(_has_layers)  # type: ignore[untyped-decorator]
     @reports_progress
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
-        """One sweep over more rows.
+        """Take one sweep over more rows.
 
         The first call fixes the classes, the intervals and the categories: values that only later
         calls bring are skipped.
@@ -254,20 +242,21 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
 
         Returns
         -------
-        self
+        self : object
+            Fitted estimator.
         """
         self._check_parameters()
         layers = check_layers(self.layers)
         if self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' needs all rows: call fit, or give a dict.")
-        if not hasattr(self, "table_"):
-            announced = None if classes is None else label_groups(read_target(classes))[0]
-            start = self._begin(X, y, sample_weight, announced)
-            rows = self._rows(start)
-            self._store_first_pass(start)
-            self.growth_, self.n_sweeps_ = [], 0
-            shape = Shape.of(layers, start.n_classes)
-            table = first_table(shape, self.coders_, self.noise, start.seed)
+        if not hasattr(self, "answer_"):
+            source, summary = self._read(X, y, sample_weight)
+            if classes is not None:
+                summary = summary.announce(label_groups(read_target(classes))[0])
+            self._set_first_pass(self._first_pass(source, summary))
+            self.layers_, self.growth_, self.n_sweeps_ = layers, [], 0
+            shape = Shape.of(layers, len(self.classes_))
+            table = initial_table(shape, self.coders_, self.noise, self.seed_)
         else:
             shape, table = self.mixture_.shape, self.table_
             if layers != shape.layers:
@@ -275,13 +264,106 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
                     f"layers is now {layers}, but the model was begun with {shape.layers}; set it "
                     "back, or fit again."
                 )
-            rows = self._more_rows(X, y, sample_weight)
-        counters = Counters.of_table(shape, self.coders_, table)
-        seed = branch_seed(self.seed_, self.n_sweeps_)
+            source = self._rows_to_learn(X, y, sample_weight, self.schema_)
+        rows = self._read_rows(source, Labels(self.classes_))
         with rows.records:
-            (counters,) = rows.sweep([counters], self._options(), seed, n_jobs=self.n_jobs)
+            seed = branch_seed(self.seed_, self.n_sweeps_)
+            counters = self._sweep(rows, shape, counters_of(table), seed)
         self.n_sweeps_ += 1
-        return self._finalize(shape, counters)
+        self._set_answer(Answer(self.schema_, self.classes_, self._node(shape, counters)))
+        return self
+
+    def _read_rows(self, source: Source, labels: Labels) -> _Rows:
+        """Code the rows: one record where training visits one after another, or parts of them."""
+        code = partial(_code_rows, self.coders_, labels, self.factor_)
+        records: Records[CodedTable]
+        if self.training == "online" or self.layers == "grow":
+            table = join_records(keep(source, code), source.storage)
+            records = MemoryRecords([table], source.storage)
+            return _Rows(records, len(table), float(table.weight.sum()))
+        records, (n_rows, weight) = keep_records(
+            source, lambda block: _with_size(code(block)), _add_pairs
+        )
+        return _Rows(records, n_rows, weight)
+
+    def _train(
+        self, rows: _Rows, shape: Shape, progress: Progress | None = None
+    ) -> tuple[Counters, int]:
+        """Take all sweeps, unless progress stops them; also return their number."""
+        counters = counters_of(initial_table(shape, self.coders_, self.noise, self.seed_))
+        n_sweeps = 0
+        for seed in branch_seeds(self.seed_, self.n_sweeps):
+            counters = self._sweep(rows, shape, counters, int(seed))
+            n_sweeps += 1
+            if progress is not None:
+                progress.add(1)
+                if progress.stopped:
+                    break
+        return counters, n_sweeps
+
+    def _sweep(self, rows: _Rows, shape: Shape, counters: Counters, seed: int) -> Counters:
+        """Return the counters after one pass over the rows."""
+        sigma = BERNOULLI if self.likelihood == "bernoulli" else float(self.sigma)
+        every = _rescale_every(counters, rows.weight, self.gamma)
+        learn = partial(_learn, shape, sigma, float(self.gamma), every)
+        if self.training == "batch":
+            visit = partial(_learn_together, learn, counters, self.n_jobs)
+            return _add_counters(counters, rows.records.reduce(visit, _add_counters, "sweeping"))
+        visit = partial(_learn_one_by_one, learn, counters, seed, self.shuffle)
+        return rows.records.reduce(visit, _add_counters, "sweeping")
+
+    def _choose_layers(self, rows: _Rows) -> tuple[Layers, Growth]:
+        """Return the architecture, and the accuracies of those that were tried."""
+        if self.layers != "grow":
+            return check_layers(self.layers), []
+        (table,) = rows.records.each(lambda record, _state: record)
+        folds, n_folds = assign_folds(self.cv, self.seed_, table.row_ids, table.y)
+        progress = Progress(
+            "choosing layers", unit="architectures", step="architecture", steps=None,
+            n_rows=rows.n_rows * self.n_sweeps * n_folds, hook=self._hook,
+        )  # fmt: skip
+
+        def accuracy(layers: Layers) -> float:
+            if progress.stopped:
+                return -math.inf
+            right = [self._right(table, folds == k, layers) for k in range(n_folds)]
+            progress.add(1)
+            return math.fsum(right) / rows.weight
+
+        best, tried = grow_layers(accuracy, self.max_experts)
+        progress.finish()
+        return best, [pair for pair in tried if pair[1] != -math.inf]
+
+    def _right(self, table: CodedTable, held_out: NDArray[np.bool_], layers: Layers) -> float:
+        """Return the weight of the held-out rows that a model of the others classifies rightly."""
+        if held_out.all():
+            return 0.0
+        train, test = table.take(np.flatnonzero(~held_out)), table.take(np.flatnonzero(held_out))
+        shape = Shape.of(layers, len(self.classes_))
+        rows = _Rows(MemoryRecords([train]), len(train), float(train.weight.sum()))
+        counters, _ = self._train(rows, shape)
+        every = _rescale_every(counters, rows.weight, self.gamma)
+        predicted = np.empty(len(test), np.intp)
+        for part, slots in _slots_by_row(test, np.arange(len(test))):
+            kernels.predict(slots, shape.net, self.gamma, every, counters, predicted[part])
+        return float(test.weight @ (predicted == test.y))
+
+    def _node(self, shape: Shape, counters: Counters) -> GatedMixture:
+        """Return counters as a mixture that answers."""
+        table, prior = _table_of(counters), np.empty(shape.n_units)
+        for units in shape.models():
+            prior[units] = log_prior(table.totals[units], self.gamma, None)
+        smoothing = Smoothing(self.gamma, "skip")
+        scorer = build_scorer(self.schema_, self.coders_, table, prior, smoothing)
+        return GatedMixture(shape, scorer, table)
+
+    def _fit_rows(self, first: FirstPass, rows: CalibrationRows) -> Node:
+        fold = self._unfitted().set_params(layers=self.layers_, n_sweeps=self.n_sweeps_)
+        return TableClassifier._fit_rows(fold, first, rows)
+
+    @property
+    def _n_passes(self) -> int:  # type: ignore[override]
+        return 2 if self.calibration == "none" else 3
 
     def _n_tasks(self) -> int | None:
         return 2 if isinstance(self.layers, str) else 1
@@ -290,12 +372,14 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         for name in ("n_sweeps", "max_experts"):
             check_number(self, name, 1, whole=True)
         check_number(self, "sigma", 0, 100)
-        check_number(self, "gamma", LEAST_GAMMA)
+        check_number(self, "gamma", MIN_GAMMA)
         check_number(self, "noise", 0)
         check_word(self, "likelihood", "gaussian", "bernoulli")
         check_word(self, "training", "online", "batch")
         check_calibration(self)
         self._check_options()
+        if self.layers != "grow":
+            check_layers(self.layers)
 
     def _check_learned(self) -> None:
         super()._check_learned()
@@ -307,63 +391,6 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         check_values("factor_", self.factor_, (n,), 0.0, HEAVIEST)
         for name in ("seed_", "n_sweeps_"):
             expect(0 <= getattr(self, name) < 2**31, f"{name} is {getattr(self, name)}.")
-
-    def _rows(self, start: Start) -> TrainingRows:
-        coarse, summary = start.coarse, start.summary
-        given = (coarse.coders, summary.labels, coarse.factor, summary.n_rows)
-        options = self._options()
-        by_place = options.why_together(self.cv if isinstance(self.layers, str) else 0) is not None
-        return training_rows(start.source, *given, options, by_place)
-
-    def _more_rows(self, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
-        """Rows of a later call, by what the first one fixed."""
-        labels = Labels(self.classes_)
-        source = self._rows_to_learn(X, y, sample_weight, self.schema_)
-        n_rows = count_labelled(source, labels)
-        return training_rows(source, self.coders_, labels, self.factor_, n_rows, self._options())
-
-    def _store_first_pass(self, start: Start) -> None:
-        """What later calls need of the first pass."""
-        self.coders_, self.factor_ = start.coarse.coders, start.coarse.factor
-        self.seed_, self.classes_ = start.seed, start.summary.labels.classes
-        self._remember(start.summary.schema)
-
-    def _options(self) -> TrainingOptions:
-        sigma = BERNOULLI if self.likelihood == "bernoulli" else float(self.sigma)
-        batch = self.training == "batch"
-        return TrainingOptions(sigma, float(self.gamma), float(self.noise), batch, self.shuffle)
-
-    def _grow(self, start: Start, rows: TrainingRows) -> tuple[tuple[int, ...], Growth]:
-        """The architecture: as given, or the best of those judged on folds drawn once."""
-        if self.layers != "grow":
-            return check_layers(self.layers), []
-        folds = draw_training_folds(self.cv, start.seed, rows)
-        progress = Progress(
-            "choosing layers", unit="architectures", step="architecture", steps=None,
-            n_rows=rows.n_rows * self.n_sweeps * folds.n_folds, hook=self._hook,
-        )  # fmt: skip
-
-        def judge(layers: tuple[int, ...]) -> float:
-            if progress.stopped:
-                return UNTRIED
-            accuracy = held_out_accuracy(
-                rows, layers, start.coarse.coders, self._options(), self.n_sweeps, start.seed,
-                folds, start.n_classes, self.n_jobs,
-            )  # fmt: skip
-            progress.add(1)
-            return accuracy
-
-        best, tried = grow_layers(judge, self.max_experts)
-        progress.finish()
-        return best, [pair for pair in tried if pair[1] != UNTRIED]
-
-    def _finalize(self, shape: Shape, counters: Counters) -> Self:
-        """Counters to a mixture that answers."""
-        table, self.layers_ = counters.table(), shape.layers
-        given = (unit_log_prior(shape, table.totals, self.gamma), Smoothing(self.gamma, "skip"))
-        scorer = build_scorer(self.schema_, self.coders_, table, *given)
-        self._set_answer(Answer(self.schema_, self.classes_, GatedMixture(shape, scorer, table)))
-        return self
 
     @property
     def mixture_(self) -> GatedMixture:
@@ -393,3 +420,162 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         """
         mixture, n_jobs = self.mixture_, self.n_jobs
         return self._open(X).map(lambda block: np.exp(mixture.responsibilities(block, n_jobs)[0]))
+
+
+def grow_layers(accuracy: Callable[[Layers], float], max_experts: int) -> tuple[Layers, Growth]:
+    """Return the best architecture on a path of improvements, and all that were tried.
+
+    Small architectures are all tried: two experts may be too few to gain where four are enough.
+    From the best on, either the last layer doubles or a layer of pairs is added, as long as the
+    better of the two is more accurate than what is there. Ties go to the smaller one.
+    """
+
+    def is_allowed(layers: Layers) -> bool:
+        return math.prod(layers) <= max_experts and not (layers[0] == 1 and len(layers) > 1)
+
+    tried = [(layers, accuracy(layers)) for layers in INITIAL_LAYERS if is_allowed(layers)]
+    best = max(tried, key=operator.itemgetter(1))
+    while True:
+        larger = [
+            (layers, accuracy(layers))
+            for layers in ((*best[0][:-1], 2 * best[0][-1]), (*best[0], 2))
+            if is_allowed(layers) and layers not in dict(tried)
+        ]
+        tried += larger
+        challenger = max(larger, key=operator.itemgetter(1), default=best)
+        if challenger[1] <= best[1]:
+            return best[0], tried
+        best = challenger
+
+
+# Rows and counters ------------------------------------------------------------------------------
+
+
+class _Rows(NamedTuple):
+    """All rows, where they are; how many there are, and their weight."""
+
+    records: Records[CodedTable]
+    n_rows: int
+    weight: float
+
+
+def _code_rows(
+    coders: Sequence[AnyCoder], labels: Labels, factor: NDArray[np.float64], block: Block
+) -> CodedTable:
+    """Code a block; values that the coders do not know count as missing, new labels are refused."""
+    assert block.target is not None
+    refuse_new(labels, label_groups(block.target)[0])
+    return code_block(block, coders, labels, factor)
+
+
+def _with_size(table: CodedTable) -> tuple[CodedTable, tuple[int, float]]:
+    return table, (len(table), float(table.weight.sum()))
+
+
+def _add_pairs(a: tuple[int, float], b: tuple[int, float]) -> tuple[int, float]:
+    return a[0] + b[0], a[1] + b[1]
+
+
+def _slots_by_row(
+    table: CodedTable, rows: NDArray[np.intp]
+) -> Iterator[tuple[slice, NDArray[np.uint16]]]:
+    """Yield the codes of some rows as kernels take them: rows x features."""
+    for start in range(0, len(rows), KERNEL_ROWS):
+        part = slice(start, min(start + KERNEL_ROWS, len(rows)))
+        yield part, np.take(table.codes, rows[part], axis=1).T.astype(np.uint16, order="C")
+
+
+def _learn(
+    shape: Shape,
+    sigma: float,
+    gamma: float,
+    rescale_every: int,
+    grain: float,
+    table: CodedTable,
+    rows: NDArray[np.intp],
+    counters: Counters,
+    new: Counters,
+) -> None:
+    """Score rows by counters, and add them to new ones (OUT), which may be the same."""
+    for part, slots in _slots_by_row(table, rows):
+        kernels.sweep(
+            slots, table.y[rows[part]], table.weight[rows[part]], shape.net, sigma, gamma,
+            rescale_every, grain, counters, new,
+        )  # fmt: skip
+
+
+def _learn_together(
+    learn: Callable[..., None],
+    counters: Counters,
+    n_jobs: int | None,
+    table: CodedTable,
+    _state: Any,
+) -> Counters:
+    """Return what the rows of a record add to the counters, which score all of them."""
+
+    def task(start: int) -> Counters:
+        new = _zero_counters(counters)
+        rows = np.arange(start, min(start + TASK_ROWS, len(table)))
+        learn(GRAIN, table, rows, counters, new)
+        return new
+
+    total = _zero_counters(counters)
+    for new in in_order(task, range(0, len(table), TASK_ROWS), n_jobs):
+        total = _add_counters(total, new)
+    return total
+
+
+def _learn_one_by_one(
+    learn: Callable[..., None],
+    counters: Counters,
+    seed: int,
+    shuffle: bool,
+    table: CodedTable,
+    _state: Any,
+) -> Counters:
+    """Return the counters after learning one row after another."""
+    order = draw_order(seed, table.row_ids) if shuffle else np.argsort(table.row_ids)
+    moved = _add_counters(counters, _zero_counters(counters))
+    learn(0.0, table, order, moved, moved)
+    return moved
+
+
+def initial_table(shape: Shape, coders: Sequence[AnyCoder], noise: float, seed: int) -> CountTable:
+    """Return the counters before the first row: a little noise, so that experts come to differ."""
+    table = CountTable.empty(shape.n_units, coder_sizes(coders))
+    rng = np.random.default_rng(seed)
+    table.totals[:] = noise * rng.random(shape.n_units)
+    for j in range(table.n_attributes):
+        table.values(j)[:] = noise * rng.random(table.values(j).shape)
+    return table
+
+
+def counters_of(table: CountTable) -> Counters:
+    """Return the counters of a table, as kernels need them."""
+    n = table.n_attributes
+    totals = np.array([table.values(j).sum(axis=1) for j in range(n)]).reshape(n, len(table.totals))
+    sizes = np.diff(table.offsets) - EXTRA_SLOTS
+    counts = np.ascontiguousarray(table.counts.T)
+    return Counters(table.offsets, sizes.astype(np.float64), counts, totals, table.totals.copy())
+
+
+def _table_of(counters: Counters) -> CountTable:
+    return CountTable(
+        np.ascontiguousarray(counters.counts.T), counters.offsets, counters.totals.copy()
+    )
+
+
+def _zero_counters(like: Counters) -> Counters:
+    return Counters(like.offsets, like.sizes, *(np.zeros_like(part) for part in like[2:]))
+
+
+def _add_counters(a: Counters, b: Counters) -> Counters:
+    sums = (one + other for one, other in zip(a[2:], b[2:], strict=True))
+    return Counters(a.offsets, a.sizes, *sums)
+
+
+def _rescale_every(counters: Counters, weight: float, gamma: float) -> int:
+    """Return how many counters can be multiplied before floats overflow or underflow."""
+    largest = float(counters.totals.sum() + weight) + gamma * counters.sizes.max(initial=1.0)
+    digits = max(np.log10(largest + 10.0), -np.log10(min(gamma, 0.1)))
+    return max(1, int(140 / digits))

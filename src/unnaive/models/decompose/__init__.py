@@ -1,1 +1,0 @@
-"""Decomposing classes: relabelling rows, choosing numbers of clusters, describing clusters."""

@@ -1,1 +1,0 @@
-"""Hierarchical mixtures: architecture, training, folding and growing."""
