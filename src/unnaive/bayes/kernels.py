@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from unnaive.common.kernels import kernel
 from unnaive.density.kernels import look_up
-from unnaive.encode.intrinsics import bits_float, float_bits
 
 # Stands for log 0: so low that the class with the fewest impossible values wins, and finite, so
 # that scores add up.
@@ -50,7 +49,8 @@ def exponential(x: float) -> float:
     p = p * r + 1.0
     p = p * r + 1.0
     # The lowest bits of `shifted` are n: add it to the exponent.
-    return bits_float(float_bits(p) + (float_bits(shifted) << 52))
+    exponent = np.float64(shifted).view(np.int64) << np.int64(52)
+    return np.int64(np.float64(p).view(np.int64) + exponent).view(np.float64)
 
 
 @kernel

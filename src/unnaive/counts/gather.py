@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.common.threads import in_threads
-from unnaive.counts import exact, kernels
-from unnaive.counts.moments import Moments
+from unnaive.counts import kernels
+from unnaive.counts.moments import LARGEST, Moments, add_moments
 from unnaive.counts.summary import Summary, Wanted, mark_whole
 from unnaive.counts.table import EXTRA_SLOTS, CountTable
 from unnaive.counts.tally import PartialSummary, Tally, refuse_too_many, tally
@@ -265,11 +265,11 @@ def sum_moments(
     def add(run: Sequence[int]) -> None:
         js = [positions[k] for k in run]
         span = slice(run[0], run[-1] + 1)
-        sums, gaps = np.zeros_like(out.limbs[:, span]), np.zeros_like(missing[:, span])
-        bad = exact.add_moments(block.numeric_matrix(js), groups, weight, gaps, sums)
+        sums, gaps = np.zeros_like(out.sums[:, span]), np.zeros_like(missing[:, span])
+        bad = add_moments(block.numeric_matrix(js), groups, weight, gaps, sums)
         if bad >= 0:
             raise _too_large(block.schema[js[bad]])
-        out.limbs[:, span], missing[:, span] = sums, gaps
+        out.sums[:, span], missing[:, span] = sums, gaps
 
     runs = [range(len(positions))[k : k + 5] for k in range(0, len(positions), 5)]
     list(in_threads(add, runs, n_jobs))
@@ -278,6 +278,6 @@ def sum_moments(
 
 def _too_large(column: Column) -> ValueError:
     return ValueError(
-        f"{column} holds a number beyond {exact.LARGEST:.0e}, or Input X contains infinity; "
+        f"{column} holds a number beyond {LARGEST:.0e}, or Input X contains infinity; "
         "rescale the column, or replace such numbers by NaN (missing)."
     )

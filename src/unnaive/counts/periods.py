@@ -76,7 +76,7 @@ class PeriodCounts:
         check_values("starts", self.starts, (n_groups + 1,), 0, n)
         expect(self.starts[0] == 0 and self.starts[-1] == n, "rows do not fill the table.")
         expect((np.diff(self.starts) >= 0).all(), "rows of the table overlap.")
-        expect(len(self.moments.limbs) == n_groups, "moments do not match the classes.")
+        expect(len(self.moments.sums) == n_groups, "moments do not match the classes.")
         named = {*self.wanted.counts, *self.wanted.moments, *self.moments.columns}
         expect(named <= set(range(len(self.schema))), "a column with sums does not exist.")
         expect(2 <= self.grid_limit <= GRID_LIMIT, f"grid_limit is {self.grid_limit}.")

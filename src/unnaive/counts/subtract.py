@@ -8,12 +8,10 @@ column) goes, so that the rest is what the other rows alone would have left.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.counts import exact
 from unnaive.counts.moments import Moments
 from unnaive.counts.summary import Coder, Summary, Wanted, mark_whole
 from unnaive.counts.table import EXTRA_SLOTS, CountTable, slot_offsets
@@ -163,19 +161,21 @@ def _value_name(coder: Coder, slot: int) -> str:
 
 
 def _subtract_moments(whole: Summary, taken: Moments, rest: CountTable) -> Moments:
-    """Exact sums without those taken; sums that no rows have are refused."""
-    limbs = whole.moments.limbs - taken.limbs
-    exact.carry_all(limbs)
-    limbs[rest.totals == 0] = 0
-    columns = whole.moments.columns
-    numbers, _ = exact.to_ints(limbs) if limbs.size else ([], 0)
-    sums = zip(*[iter(numbers)] * 3, strict=True)
-    for (_, k), (total, squares, weight) in zip(np.ndindex(*limbs.shape[:2]), sums, strict=True):
-        wrong = squares * weight < total * total if weight > 0 else (total, squares, weight) != (
-            0, 0, 0)  # fmt: skip
-        if wrong:
-            raise impossible(f"{whole.schema[columns[k]]} has other values in them")
-    return Moments(columns, limbs)
+    """Return the sums without those taken; sums that no rows have are refused."""
+    moments = whole.moments - taken
+    sums, before = moments.sums, whole.moments.sums[..., 0]
+    sums[rest.totals == 0] = 0
+    weight, squares = sums[..., 2, 0], sums[..., 1, 0]
+    gone = np.abs(weight) <= ROUNDING * before[..., 2]
+    wrong = gone & (np.abs(squares) > ROUNDING * before[..., 1])
+    weights = np.where(gone, 1.0, weight)
+    mean = sums[..., 0, 0] / weights
+    wrong |= ~gone & ((weight < 0) | (squares / weights < (1 - ROUNDING) * mean**2))
+    if wrong.any():
+        k = moments.columns[int(np.argmax(wrong.any(axis=0)))]
+        raise impossible(f"{whole.schema[k]} has other values in them")
+    sums[gone] = 0
+    return moments
 
 
 def drop_unused(summary: Summary) -> Summary:
@@ -206,7 +206,7 @@ def drop_unused(summary: Summary) -> Summary:
     schema = mark_whole(Schema(tuple(columns), summary.schema.named), coders)
     wanted, moments = summary.wanted, summary.moments
     left = [k for k, j in enumerate(moments.columns) if j in schema.numeric]
-    moments = Moments(tuple(moments.columns[k] for k in left), moments.limbs[:, left])
+    moments = Moments(tuple(moments.columns[k] for k in left), moments.sums[:, left])
     wanted = Wanted(wanted.counts & schema.numeric, wanted.moments & schema.numeric)
     return replace(
         summary, schema=schema, coders=tuple(coders), counts=counts, moments=moments, wanted=wanted
@@ -234,8 +234,7 @@ def _has_no_value(summary: Summary, j: int, n_used: int) -> bool:
         return True
     if j not in summary.moments.columns:
         return False
-    weights: Any = summary.moments.limbs[:, summary.moments.columns.index(j), 2]
-    return not weights.any()
+    return not summary.moments.sums[:, summary.moments.columns.index(j), 2].any()
 
 
 def _without_type(column: Column) -> tuple[Column, Coder]:

@@ -55,7 +55,7 @@ class Summary:
         columns, groups = range(len(self.schema)), len(self.labels)
         check_coders(self.coders, self.schema)
         self.counts.check_coders(self.coders, groups)
-        expect(len(self.moments.limbs) == groups, "moments do not match the classes.")
+        expect(len(self.moments.sums) == groups, "moments do not match the classes.")
         named = {*self.wanted.counts, *self.wanted.moments, *self.moments.columns}
         expect(named <= set(columns), "a column with sums does not exist.")
         numeric = all(self.schema[j].kind != "categorical" for j in named)

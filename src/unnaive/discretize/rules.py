@@ -188,13 +188,14 @@ def _left_out(column: ColumnSums, cuts: NDArray[np.float64]) -> float:
 
 
 class Sigma(CuttingRule, name="sigma"):
-    """Cuts at the mean plus whole standard deviations (Wiering)."""
-
-    needs_moments = True
+    """Cuts at the mean plus whole standard deviations (Wiering), of the middles of cells."""
 
     def cuts(self, column: ColumnSums) -> NDArray[np.float64]:
         low, high = column.grid.low[0], column.grid.high[-1]
-        mean, deviation = column.whole.mean, np.sqrt(column.whole.variance)
+        weight = column.counts.sum(axis=0)
+        middle = (column.grid.low + column.grid.high) / 2
+        mean = (weight * middle).sum() / weight.sum()
+        deviation = np.sqrt((weight * (middle - mean) ** 2).sum() / weight.sum())
         if not deviation > 0:
             return np.empty(0)
         # Half the fine cells are enough for any column; a huge outlier must not make millions.

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from unnaive.bayes.kernels import exponential, fill_all_logs, log_share
 from unnaive.common.kernels import kernel
 from unnaive.encode.draws import bits_at
-from unnaive.encode.intrinsics import float_bits
 
 TILE = 256  # rows whose scores stay in cache while the columns are added
 MIN_LOG_SHARE = -40.0  # below this, a responsibility is far less than the unit it is rounded to
@@ -334,27 +333,27 @@ def _count(
 ) -> None:
     """Add the weights of a tile (IN, components x rows) to the sums of mixture m (OUT)."""
     n = last - first
-    zero = float_bits(shift) * n
+    zero = np.float64(shift).view(np.int64) * n
     for k in range(len(joint)):
         weight = joint[k, :n]
         share = np.int64(0)
         for i in range(n):
-            share += float_bits(weight[i] + shift)
+            share += np.float64(weight[i] + shift).view(np.int64)
         sums.share[m, k] += share - zero
         for j in range(rows.values.shape[0]):
             values = rows.values[j, first:last]
             total, squares = np.int64(0), np.int64(0)
             for i in range(n):
                 part = weight[i] * values[i]
-                total += float_bits(part + shift)
-                squares += float_bits(part * values[i] + shift)
+                total += np.float64(part + shift).view(np.int64)
+                squares += np.float64(part * values[i] + shift).view(np.int64)
             sums.moments[m, k, j, 1] += total - zero
             sums.moments[m, k, j, 2] += squares - zero
             if layout.gap[j] >= 0:
                 present = rows.present[layout.gap[j], first:last]
                 there = np.int64(0)
                 for i in range(n):
-                    there += float_bits(weight[i] * present[i] + shift)
+                    there += np.float64(weight[i] * present[i] + shift).view(np.int64)
                 sums.moments[m, k, j, 0] += there - zero
             else:
                 sums.moments[m, k, j, 0] += share - zero
