@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import unnaive
 from explained import ROWS, X, Y
 from unnaive import explain_rows, importance_of, quality_of, what_if
-from unnaive.cli.running import run
+from unnaive.cli.app import run
 from unnaive.common import registry
 
 FILE = Path(__file__).parents[1] / "examples" / "own_model.py"

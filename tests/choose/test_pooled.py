@@ -25,7 +25,7 @@ from unnaive import (
 )
 from unnaive.answer import Ensemble
 from unnaive.choose.pooled import DOUBT, weigh_logs
-from unnaive.cli.running import run
+from unnaive.cli.app import run
 from unnaive.explain.model import BY_ROW
 
 MEMBERS = [

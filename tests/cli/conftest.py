@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from unnaive.cli.running import run
+from unnaive.cli.app import run
 from unnaive.datasets import make_loans
 
 HERE = Path(__file__).parent.parent.parent

@@ -19,11 +19,8 @@ from typer.testing import CliRunner
 import unnaive
 from helpers import assert_same_model
 from unnaive import NaiveBayesClassifier, explain_rows, load, save
-from unnaive.cli.app import COMMANDS, app
-from unnaive.cli.help import model_summaries
-from unnaive.cli.models import read_setting
-from unnaive.cli.running import run
-from unnaive.common import registry
+from unnaive.cli.app import COMMANDS, app, run
+from unnaive.cli.train import read_setting
 from unnaive.common.registry import family
 from unnaive.datasets import make_loans
 from unnaive.store.sql.builder import DIALECTS
@@ -45,16 +42,9 @@ def test_help_has_an_example_of_the_command(command):
 
 @pytest.mark.parametrize("command", ["fit", "compare"])
 def test_help_lists_the_models_of_the_registry(command):
-    assert list(model_summaries().items()) == [(own.name, own.summary) for own in family().values()]
     shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).output
     for own in family().values():
         assert re.search(rf"{own.name} +{re.escape(own.summary)}", shown)
-
-
-def test_models_of_other_packages_are_listed_by_their_entry_points(monkeypatch):
-    monkeypatch.setattr(registry, "_members", family())
-    registry.register("twin", "Naive Bayes once more.", cost=11)(NaiveBayesClassifier)
-    assert list(model_summaries())[:2] == ["nb", "twin"]
 
 
 @pytest.mark.parametrize("command", [[], *([c.__name__] for c in COMMANDS)], ids=str)
@@ -645,15 +635,13 @@ def test_errors_are_one_line_with_what_to_do(ask, work, args, code, words):
 
 
 def test_debug_shows_the_traceback_wherever_it_stands(work):
-    from unnaive.cli.running import run
-
     for args in (["--debug", "show", "no.unv"], ["show", "no.unv", "--debug"]):
         with pytest.raises(FileNotFoundError, match=r"no\.unv"):
             run(args)
 
 
 def test_bugs_say_their_kind_and_where_to_look(ask, monkeypatch):
-    monkeypatch.setattr("unnaive.cli.models.load_model", lambda path: {}["x"])
+    monkeypatch.setattr("unnaive.cli.files.load_model", lambda path: {}["x"])
     code, _, err = ask("show", "nb.unv")
     assert (code, err) == (1, "unnaive: KeyError: 'x' (--debug shows where)\n")
 

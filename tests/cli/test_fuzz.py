@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cli.conftest import parts
-from unnaive.cli.app import COMMANDS
-from unnaive.cli.running import run
+from unnaive.cli.app import COMMANDS, run
 
 FUZZ = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 # Options of all commands, values that fit them, values that do not, and noise.

@@ -121,37 +121,6 @@ def test_ctrl_c_stops_with_130_and_leaves_nothing_half_written(large, work, seco
     assert parts(work) == []
 
 
-def test_ctrl_c_while_waiting_for_rows_leaves_no_file(work):
-    reader, writer = os.pipe()
-    asked = start("fit", "-", "-t", "wave", "-o", "x.unv", stdin=reader)
-    os.write(writer, b"x,wave\n1,a\n")
-    time.sleep(2.5)
-    asked.send_signal(signal.SIGINT)
-    _, err = asked.communicate(timeout=60)
-    os.close(writer)
-    os.close(reader)
-    assert (asked.returncode, err) == (130, b"unnaive: stopped\n")
-    assert not (work / "x.unv").exists()
-    assert parts(work) == []
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_other_signals_to_stop_leave_nothing_half_written_either(work, number):
-    """Rows come through a pipe that stays open, so that the command waits with a file begun."""
-    os.mkfifo("rows.csv")
-    (work / "p.csv").write_bytes(b"before")
-    asked = start("predict", "nb.unv", "loans.csv", "rows.csv", "-o", "p.csv")
-    deadline = time.monotonic() + 60
-    while not parts(work) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert parts(work) != []
-    asked.send_signal(number)
-    _, err = asked.communicate(timeout=60)
-    assert (asked.returncode, err) == (128 + number, b"unnaive: stopped\n")
-    assert parts(work) == []
-    assert (work / "p.csv").read_bytes() == b"before"
-
-
 def test_output_to_the_null_device_works_and_leaves_it(work):
     for args in (
         ["predict", "nb.unv", "loans.csv", "-o", os.devnull],
@@ -179,7 +148,7 @@ def test_an_error_while_writing_leaves_what_was_there(work):
 @pytest.mark.parametrize("args", [["--help"], ["fit", "--help"]], ids=" ".join)
 def test_help_answers_without_loading_what_it_does_not_need(args):
     code = (
-        f"import sys; from unnaive.cli.running import run; assert run({args}) == 0; "
+        f"import sys; from unnaive.cli.app import run; assert run({args}) == 0; "
         "print('loaded:', *[m for m in ('numpy', 'sklearn', 'numba', 'pandas', 'pyarrow') "
         "if m in sys.modules])"
     )

@@ -1,4 +1,4 @@
-"""What commands print: tables in colour for a terminal, plain text into a pipe."""
+"""What commands print: tables in colour on a terminal, plain text into a pipe."""
 
 from __future__ import annotations
 
@@ -25,8 +25,13 @@ class Bar(Protocol):
 
 
 def say(text: str = "") -> None:
-    """Print text: the only way in which commands do, because values of a table may be in it."""
+    """Print text without what steers a terminal: values of a table may be in it."""
     print(printable_lines(text))
+
+
+def print_error(text: str) -> None:
+    """Print one line on standard error."""
+    print(printable(f"unnaive: {text}"), file=sys.stderr, flush=True)
 
 
 class SafeTerminal:
@@ -75,7 +80,7 @@ def show_table(
 
 
 def count_rows(name: str, n_rows: int | None, bar: Bar | None) -> Progress:
-    """A pass over rows whose progress a bar shows."""
+    """Return a pass over rows whose progress a bar shows."""
     from unnaive.table.passes import Progress
 
     hook = None if bar is None else lambda rows: _show_facts(bar, rows.facts())
@@ -83,7 +88,7 @@ def count_rows(name: str, n_rows: int | None, bar: Bar | None) -> Progress:
 
 
 def bar_callback(bar: Bar) -> RowProgress:
-    """A callback that shows the passes of a fit."""
+    """Return a callback that shows the passes of a fit."""
     from unnaive.estimator import RowProgress
 
     return RowProgress(lambda facts: _show_facts(bar, facts))
@@ -97,7 +102,7 @@ def _show_facts(bar: Bar, facts: dict[str, Any]) -> bool:
 
 @contextmanager
 def progress(quiet: bool = False) -> Iterator[Bar]:
-    """A bar on standard error, where that is a terminal; it vanishes when all is done."""
+    """Show a bar on standard error, if that is a terminal, until all is done."""
     if quiet or not sys.stderr.isatty():
         yield lambda *_args, **_describe: None
         return
@@ -115,8 +120,8 @@ def progress(quiet: bool = False) -> Iterator[Bar]:
 
 
 @contextmanager
-def collect_advice() -> Iterator[list[str]]:
-    """What looks wrong in the table that is learned from, each once."""
+def capture_warnings() -> Iterator[list[str]]:
+    """Collect the library's warnings about the table, each once."""
     from unnaive.common.advice import UnnaiveWarning
 
     texts: list[str] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -70,3 +71,41 @@ Cost = Annotated[
         "Cost of deciding for a class about a row of another, such as bad:good=5; repeatable.",
     ),
 ]
+
+
+def decide(
+    model: Any, threshold: float | None, positive: str | None, costs: Sequence[str] | None
+) -> Any:
+    """Return the model, if given with the decision of ``--threshold`` or ``--cost``."""
+    if threshold is None and not costs:
+        if positive is not None:
+            raise ValueError("--positive names the class of a --threshold; give both.")
+        return model
+    if threshold is not None and costs:
+        raise ValueError("--threshold and --cost are two ways to decide; give one of them.")
+    if not hasattr(model, "with_decision"):
+        raise ValueError(f"{type(model).__name__} has no classes to decide for.")
+    if threshold is not None:
+        return model.with_decision(threshold, positive=positive)
+    if positive is not None:
+        raise ValueError("--positive is for --threshold; costs name their classes.")
+    classes = [str(label) for label in model.classes_.tolist()]
+    return model.with_decision(dict(read_cost(text, classes) for text in costs or ()))
+
+
+def read_cost(text: str, classes: Sequence[str]) -> tuple[tuple[str, str], float]:
+    """Return the classes and the cost of ``--cost true:decided=cost``; names may have colons."""
+    pair, sign, cost = text.rpartition("=")
+    try:
+        value = float(cost)
+    except ValueError:
+        sign = ""
+    parts = [(pair[:k], pair[k + 1 :]) for k, letter in enumerate(pair) if letter == ":"]
+    if not sign or not parts:
+        raise ValueError(f"--cost {text!r}: write it as true:decided=cost, such as bad:good=5.")
+    pairs = [(true, decided) for true, decided in parts if true in classes and decided in classes]
+    if len(pairs) != 1:
+        raise ValueError(
+            f"--cost {text!r}: {pair!r} is not two classes; they are {', '.join(classes)}."
+        )
+    return pairs[0], value

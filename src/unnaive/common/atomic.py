@@ -11,15 +11,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-_unfinished: set[Path] = set()  # files that are being written
-
-
-def remove_unfinished() -> None:
-    """Remove files that are being written, before a process ends without cleaning up."""
-    for path in list(_unfinished):
-        with suppress(OSError):
-            path.unlink()
-
 
 @contextmanager
 def replacing(path: str | os.PathLike[str], durable: bool = True) -> Iterator[BinaryIO]:
@@ -55,7 +46,6 @@ def replacing(path: str | os.PathLike[str], durable: bool = True) -> Iterator[Bi
     place = Path(os.path.realpath(path))
     beside = place.with_name(f".{place.name[:100]}.{secrets.token_hex(8)}.part")
     try:
-        _unfinished.add(beside)
         with _opened(beside, place, path) as file:
             yield file
             file.flush()
@@ -66,8 +56,6 @@ def replacing(path: str | os.PathLike[str], durable: bool = True) -> Iterator[Bi
         with suppress(OSError):
             beside.unlink()
         raise
-    finally:
-        _unfinished.discard(beside)
     if durable:
         _keep_name(place.parent)
 
