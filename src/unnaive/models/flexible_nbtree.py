@@ -298,7 +298,7 @@ class DensityNodes(NodeModel):
     def mark_correct(
         self,
         node: NodeRows,
-        child: NDArray[np.intp],
+        child: NDArray[np.int32],
         n_children: int,
         correct: NDArray[np.bool_],
     ) -> None:

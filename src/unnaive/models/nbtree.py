@@ -388,7 +388,7 @@ class TreeData:
         n_classes: int,
         storage: Storage,
     ) -> None:
-        self.codes, self.y, self.weight = table.codes, table.y.astype(np.intp), table.weight
+        self.codes, self.y, self.weight = table.codes, table.y, table.weight
         self.coders, self.folds, self.n_folds = coders, folds, n_folds
         self.n_classes, self.storage = n_classes, storage
         self.sizes = np.array(coder_sizes(coders), dtype=np.intp)
@@ -421,14 +421,14 @@ class NodeRows:
         kernels.gather_columns(codes, rows, numeric, self.codes, self.values, self.sizes)
         self.y, self.weight, self.folds = data.y[rows], data.weight[rows], data.folds[rows]
         place, self.n_classes = kernels.renumber(self.y, data.n_classes)
-        self.y = place[self.y]
+        self.y = place.astype(self.y.dtype)[self.y]
         self.total = float(self.weight.sum())
         self.binned: NDArray[Any] | None = None  # codes in bins that hold at all nodes
 
-    def children(self, split: Split) -> NDArray[np.intp]:
+    def children(self, split: Split) -> NDArray[np.int32]:
         """Return the child of each row, from 1; 0 where its value is missing or has none."""
         j = split.feature
-        child_of = np.zeros(self.sizes[j] + 1, dtype=np.intp)
+        child_of = np.zeros(self.sizes[j] + 1, dtype=np.int32)
         if split.values:
             child_of[list(split.values)] = np.arange(1, split.n_children + 1)
         else:
@@ -487,7 +487,7 @@ class TableRows(NamedTuple):
     """Some rows of the table, with their classes and weights."""
 
     rows: NDArray[np.intp]
-    y: NDArray[np.intp]
+    y: NDArray[Any]
     weight: NDArray[np.float64]
 
 
@@ -513,7 +513,7 @@ class NodeModel(ABC):
     def mark_correct(
         self,
         node: NodeRows,
-        child: NDArray[np.intp],
+        child: NDArray[np.int32],
         n_children: int,
         correct: NDArray[np.bool_],
     ) -> None:
@@ -571,7 +571,7 @@ class NodeModel(ABC):
             return splits
 
         def information(split: Split) -> float:
-            child, n = node.children(split).astype(np.int32) - np.int32(1), split.n_children
+            child, n = node.children(split) - np.int32(1), split.n_children
             return float(row_information(child, n, node.y, node.n_classes, node.weight))
 
         told = in_threads(information, splits, n_jobs)
@@ -635,7 +635,7 @@ class NBTreeGrower:
         # Rows of one fold stand together in every node: cross-validation goes fold by fold.
         gathered = NodeRows(self.data, np.argsort(self.data.folds, kind="stable"))
         correct = np.zeros(len(gathered.rows), dtype=np.bool_)
-        self.model.mark_correct(gathered, np.ones(len(correct), dtype=np.intp), 1, correct)
+        self.model.mark_correct(gathered, np.ones(len(correct), dtype=np.int32), 1, correct)
         root = self._node(gathered.rows, correct, 0)
         root.gathered = gathered
         small = self._grow_below(root, self.n_jobs, SMALL)
@@ -787,7 +787,7 @@ class DiscretizedNodes(NodeModel):
     def mark_correct(
         self,
         node: NodeRows,
-        child: NDArray[np.intp],
+        child: NDArray[np.int32],
         n_children: int,
         correct: NDArray[np.bool_],
     ) -> None:
