@@ -18,7 +18,6 @@ from unnaive import (
 )
 from unnaive.answer import (
     Answer,
-    BayesTree,
     ClassForest,
     ClassTree,
     Ensemble,
@@ -26,6 +25,7 @@ from unnaive.answer import (
     Folded,
     GatedMixture,
     NaiveBayesStack,
+    NaiveBayesTree,
 )
 from unnaive.answer.mixture import Shape
 from unnaive.bayes import GaussianTerm, Scorer, TableTerm
@@ -163,7 +163,7 @@ def spoken(root: Any, row: pd.DataFrame) -> np.ndarray:
         total = _total(root, row)
         return softmax(total) if root.combine == "softmax" else total / root.weights.sum()
     block = open_table(C45Classifier(), row, fitted=columns()[0]).block
-    if isinstance(root, (BayesTree, EvidenceTable)):
+    if isinstance(root, (NaiveBayesTree, EvidenceTable)):
         return softmax(_scores(root, row))
     if isinstance(root, ClassForest):
         return _forest(root, block)
@@ -197,7 +197,7 @@ def _scores(root: Any, row: pd.DataFrame) -> np.ndarray | None:
     if isinstance(root, Ensemble):
         return _total(root, row) if root.has_column_terms else None
     block = open_table(C45Classifier(), row, fitted=columns()[0]).block
-    if isinstance(root, BayesTree):
+    if isinstance(root, NaiveBayesTree):
         return root.scorer(int(root.apply(block)[0])).joint(block)[0]
     return root.scorer.joint(block)[0] if isinstance(root, EvidenceTable) else None
 

@@ -8,11 +8,10 @@ from unnaive.answer.forest import ClassForest
 from unnaive.answer.mixture import GatedMixture
 from unnaive.answer.nodes import Ensemble, EvidenceTable, Folded, Foreign, NaiveBayesStack
 from unnaive.answer.scorecard import Scorecard, scorecard
-from unnaive.answer.trees import BayesTree, ClassTree, KernelTree
+from unnaive.answer.trees import ClassTree, NaiveBayesTree
 
 __all__ = [
     "Answer",
-    "BayesTree",
     "ClassForest",
     "ClassTree",
     "Decision",
@@ -22,8 +21,8 @@ __all__ = [
     "Folded",
     "Foreign",
     "GatedMixture",
-    "KernelTree",
     "NaiveBayesStack",
+    "NaiveBayesTree",
     "Scorecard",
     "edit",
     "edits_of",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from unnaive.answer.decision import Decision, make_decision
 from unnaive.answer.evidence import Evidence
 from unnaive.answer.nodes import Edit, Ensemble, EvidenceTable, Folded, Foreign, Node
-from unnaive.answer.trees import BayesTree, ClassTree
+from unnaive.answer.trees import ClassTree, NaiveBayesTree
 from unnaive.bayes.scoring import PairTerm
 from unnaive.common.checks import expect
 from unnaive.encode import Labels
@@ -105,9 +105,9 @@ class Answer:
         return core.scorer.pairs if isinstance(core, EvidenceTable) else ()
 
     @property
-    def tree(self) -> BayesTree | ClassTree | None:
+    def tree(self) -> NaiveBayesTree | ClassTree | None:
         """The tree in it, if there is one."""
-        return self.find(BayesTree) or self.find(ClassTree)
+        return self.find(NaiveBayesTree) or self.find(ClassTree)
 
     @property
     def core(self) -> Node:

@@ -94,30 +94,24 @@ def add_evidence(
 @kernel
 def add_densities(
     values: NDArray[np.float64],
-    slots: NDArray[np.uint16],
     node: NDArray[np.intp],
-    place: NDArray[np.int32],
-    logs: NDArray[np.float64],
     low: float,
     half_range: float,
     tables: DensityTables,
-    joint: NDArray[np.float64],
+    scores: NDArray[np.float64],
 ) -> None:
-    """Add to each row (OUT) the evidence of one number at its node: by slot, and by density.
-
-    place (IN) nodes x slots of this attribute.
-    """
+    """Add to each row (OUT) the log density of one number at its node; none where it is missing."""
     inverse = 1.0 / half_range
     for i in range(len(values)):
-        at, n = place[node[i], slots[i]], node[i]
-        for c in range(joint.shape[1]):
-            score = logs[at, c]
-            if slots[i] != 0 and tables.last[n, c] > 0:
+        if np.isnan(values[i]):
+            continue
+        n = node[i]
+        for c in range(scores.shape[1]):
+            if tables.last[n, c] > 0:
                 table = tables.logs[tables.first[n, c] : tables.last[n, c]]
                 scale, shift = inverse * tables.per_step[n, c], tables.start[n, c]
                 x = (0.5 * values[i] - 0.5 * low) * scale - shift * tables.per_step[n, c]
-                score += look_up(x, table)
-            joint[i, c] += score
+                scores[i, c] += look_up(x, table)
 
 
 @kernel

@@ -15,7 +15,9 @@ from unnaive.answer import tree_kernels as kernels
 from unnaive.answer.evidence import Evidence
 from unnaive.answer.nodes import Node, column_factors, normalized_totals, scorer_importances
 from unnaive.bayes import KernelTerm, Scorer, TableTerm, Term
+from unnaive.bayes.build import Smoothing
 from unnaive.bayes.calibration import Calibration
+from unnaive.bayes.estimate import pooled_log_prior, tables_without_one
 from unnaive.bayes.evidence import weigh
 from unnaive.bayes.kernels import ABSENT
 from unnaive.bayes.scoring import scale_logs
@@ -25,7 +27,7 @@ from unnaive.common.wording import amount, counted
 from unnaive.counts import CountTable
 from unnaive.counts.table import slot_offsets
 from unnaive.density import Densities, Scale
-from unnaive.density.estimate import check_tables
+from unnaive.density.estimate import check_tables, logs_without_one
 from unnaive.discretize import CoarseCoder
 from unnaive.encode import GRID_LIMIT, Bins
 from unnaive.encode.coding import check_coders, coder_sizes, numeric_columns, row_slots
@@ -201,7 +203,114 @@ class Tree(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class BayesTree(Tree):
+class NodeDensities:
+    """Kernel densities of numeric columns at the nodes of a tree: tables that are looked up.
+
+    Attributes
+    ----------
+    scales : tuple of Scale or None
+        The range of each column at the root; None where it has no densities.
+    factor : array of shape (nodes, columns)
+        The c of kernel width = c / sqrt(n); NaN where there is none.
+    width : array of shape (columns, nodes, classes)
+        Widths of the kernels, in units of the column's range; 0 where there are none.
+    start, per_step : arrays of shape (columns, nodes, classes)
+        Position of a table's first node, and nodes per unit.
+    first, last : arrays of shape (columns, nodes, classes)
+        Where a table begins and ends in ``logs``; both 0 where there is none.
+    logs : array
+    """
+
+    scales: tuple[Scale | None, ...]
+    factor: NDArray[np.float64]
+    width: NDArray[np.float64]
+    start: NDArray[np.float64]
+    per_step: NDArray[np.float64]
+    first: NDArray[np.intp]
+    last: NDArray[np.intp]
+    logs: NDArray[np.float64]
+
+    def check_nodes(self, coders: Sequence[CoarseCoder], n_nodes: int, n_classes: int) -> None:
+        """Check that the arrays are for these columns, nodes and classes."""
+        n_columns = len(coders)
+        check_values("factor", self.factor, (n_nodes, n_columns), nan=True)
+        shape = (n_columns, n_nodes, n_classes)
+        check_values("width", self.width, shape, 0.0)
+        for name in ("start", "per_step", "first", "last"):
+            given = getattr(self, name).shape
+            expect(given == shape, f"{name} has the shape {given}, not {shape}.")
+        present = self.last != 0  # of all classes, or of none
+        expect((self.last >= 0).all(), "a table of densities ends before it begins.")
+        expect((present == present.any(axis=2, keepdims=True)).all(), "a class has no density.")
+        nothing = not (self.first[~present].any() or self.width[~present].any())
+        expect(nothing, "an absent density has a width or a place.")
+        n_scales = len(self.scales)
+        expect(n_scales == n_columns, f"scales are {n_scales}, but columns are {n_columns}.")
+        for j, scale in enumerate(self.scales):
+            here = present[j]
+            expect((self.first[j] < self.last[j])[here].all(), "a density has no table.")
+            expect(scale is not None or not here.any(), "a density has no scale.")
+            if scale is not None:
+                expect(isinstance(coders[j], Bins), f"column {j}, a density, is no number.")
+                ends = (self.first[j][here], self.last[j][here])
+                steps = (self.start[j][here], self.per_step[j][here])
+                check_tables(scale, *steps, *ends, self.logs)
+
+    def at(self, node: int, j: int) -> Densities | None:
+        """Return the densities of one column at a node."""
+        scale, first, last = self.scales[j], self.first[j, node], self.last[j, node]
+        if scale is None or not last.any():
+            return None
+        return Densities(
+            scale,
+            self.width[j, node],
+            float(self.factor[node, j]),
+            self.start[j, node],
+            self.per_step[j, node],
+            first - first.min(),
+            last - first.min(),
+            self.logs[first.min() : last.max()],
+        )
+
+    def add(
+        self, block: Block, j: int, node: NDArray[np.intp], scores: NDArray[np.float64]
+    ) -> None:
+        """Add the log densities of a column to rows (OUT, rows x classes) that stop at nodes."""
+        scale = self.scales[j]
+        if scale is not None:
+            tables = kernels.DensityTables(
+                self.start[j], self.per_step[j], self.first[j], self.last[j], self.logs
+            )
+            given = (block.numeric(j), node, scale.low, scale.half_range, tables)
+            kernels.add_densities(*given, scores)
+
+    def scaled(self, calibration: Calibration) -> NodeDensities:
+        """Return the log densities times the factors of a calibration."""
+        factors = np.full(len(self.logs), calibration.slope)
+        if calibration.columns is not None:
+            for j, factor in enumerate(calibration.columns):
+                for n, c in np.argwhere(self.last[j] > 0):
+                    factors[self.first[j, n, c] : self.last[j, n, c]] = factor
+        return replace(self, logs=factors * self.logs)
+
+    def without_one(self, rows: Callable[[int], NDArray[np.float64]]) -> NodeDensities:
+        """Return the densities for a row that was not counted, given the rows of a column by node
+        and class.
+        """
+        logs = self.logs.copy()
+        for j, scale in enumerate(self.scales):
+            if scale is None:
+                continue
+            weight = rows(j)
+            for n, c in np.argwhere((self.last[j] > 0) & (weight > 0.0)):
+                table = slice(self.first[j, n, c], self.last[j, n, c])
+                given = (float(weight[n, c]), float(self.width[j, n, c]), scale.log_range)
+                logs[table] = logs_without_one(self.logs[table], *given)
+        return replace(self, logs=logs)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class NaiveBayesTree(Tree):
     """A tree with a naive Bayes at every node: a look-up from slot to evidence.
 
     Attributes
@@ -220,6 +329,8 @@ class BayesTree(Tree):
     columns : array of shape (attributes,) or None
         Factors of calibration of the columns, where each has its own; the slope is then that of
         the nodes' priors alone.
+    densities : NodeDensities or None
+        Densities of numbers; the evidence of their slots is then only whether they are missing.
     """
 
     is_additive: ClassVar = True
@@ -232,6 +343,7 @@ class BayesTree(Tree):
     log_prior: NDArray[np.float64]
     slope: float = 1.0
     columns: NDArray[np.float64] | None = None
+    densities: NodeDensities | None = None
 
     def check(self) -> None:
         Tree.check(self)
@@ -244,6 +356,8 @@ class BayesTree(Tree):
         check_values("logs", self.logs, (len(self.logs), self.n_outputs))
         check_values("counts", self.counts, self.logs.shape, 0.0, HEAVIEST)
         check_values("place", self.place, (n, int(self.offsets[-1])), 0, len(self.logs) - 1)
+        if self.densities is not None:
+            self.densities.check_nodes(self.coders, n, self.n_outputs)
 
     @property
     def is_calibrated(self) -> bool:
@@ -261,6 +375,10 @@ class BayesTree(Tree):
         rows, coder = self.node_slots(node, j), self.coders[j]
         if coder is None:
             return None
+        densities = None if self.densities is None else self.densities.at(node, j)
+        if densities is not None:
+            absent, present = self.logs[rows[:2]]
+            return KernelTerm(densities, present, absent)
         if isinstance(coder, Bins):
             place = self.place[node, self.offsets[j] + 1 : self.offsets[j + 1] - 1]
             coder = Bins(coder.cuts[np.diff(place) > 0])
@@ -295,20 +413,13 @@ class BayesTree(Tree):
             slots, node = self.locate(rows)
             part = out[start : start + ROWS]
             part[:] = self.log_prior[node]
-            self._add_evidence(rows, slots, node, part)
+            kernels.add_evidence(slots, node, self.offsets, self.place, self.logs, part)
+            if self.densities is not None:
+                for j in range(len(self.coders)):
+                    self.densities.add(rows, j, node, part)
 
         list(in_threads(score, range(0, block.n_rows, ROWS), n_jobs))
         return out
-
-    def _add_evidence(
-        self,
-        block: Block,  # noqa: ARG002
-        slots: NDArray[np.uint16],
-        node: NDArray[np.intp],
-        joint: NDArray[np.float64],
-    ) -> None:
-        """Add the evidence of all attributes to rows (OUT), given their slots and nodes."""
-        kernels.add_evidence(slots, node, self.offsets, self.place, self.logs, joint)
 
     def evidence(
         self,
@@ -336,7 +447,7 @@ class BayesTree(Tree):
             out += weight[n] / weight[0] * of_leaf
         return out
 
-    def calibrated(self, calibration: Calibration) -> BayesTree:
+    def calibrated(self, calibration: Calibration) -> NaiveBayesTree:
         slope, factors = calibration.slope, self._slot_factors(calibration)
         return replace(
             self,
@@ -344,6 +455,30 @@ class BayesTree(Tree):
             logs=scale_logs(self.logs, factors),
             slope=slope * self.slope,
             columns=column_factors(self.slope, self.columns, calibration),
+            densities=None if self.densities is None else self.densities.scaled(calibration),
+        )
+
+    def with_pooled_priors(self) -> NaiveBayesTree:
+        """Return the tree with a prior above 0 for classes that are absent at a node."""
+        return replace(self, log_prior=pooled_log_prior(self.class_weight, self.class_weight[0]))
+
+    def without_one(self, smoothing: Smoothing) -> NaiveBayesTree:
+        """Return the evidence for a row of each class that was not counted at its node.
+
+        Priors are those of `with_pooled_priors`.
+        """
+        starts = self.place[:, self.offsets[:-1]].ravel()  # nodes and columns lie in order
+        given = (starts, smoothing.alpha, smoothing.missing)
+        densities = self.densities
+        if densities is not None:
+            densities = densities.without_one(
+                lambda j: self.counts[self.place[:, self.offsets[j] + 1]]
+            )
+        return replace(
+            self,
+            logs=tables_without_one(self.counts, self.logs, *given),
+            log_prior=pooled_log_prior(self.class_weight, self.class_weight[0], 1.0),
+            densities=densities,
         )
 
     def _slot_factors(self, calibration: Calibration) -> NDArray[np.float64]:
@@ -362,138 +497,11 @@ class BayesTree(Tree):
         ``located`` is what `locate` says of them, here or in a tree of the same nodes.
         """
         slots, node = self.locate(block) if located is None else located
-        at = self.place[node[:, None], self.offsets[:-1] + slots]
-        return self.log_prior[node], self.logs[at]
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class KernelTree(BayesTree):
-    """A tree with a kernel naive Bayes at every node.
-
-    The evidence of numbers in `BayesTree` is only whether they are missing; their densities are
-    tables that are looked up (`Densities`), one for each node, attribute and class.
-
-    Attributes
-    ----------
-    scales : tuple of Scale or None
-        The range of each attribute at the root; None where it has no densities.
-    factor : array of shape (nodes, attributes)
-        The c of kernel width = c / sqrt(n); NaN where there is none.
-    width : array of shape (attributes, nodes, classes)
-        Widths of the kernels, in units of the attribute's range; 0 where there are none.
-    start, per_step : arrays of shape (attributes, nodes, classes)
-        Position of a table's first node, and nodes per unit.
-    first, last : arrays of shape (attributes, nodes, classes)
-        Where a table begins and ends in ``densities``; both 0 where there is none.
-    densities : array
-    """
-
-    scales: tuple[Scale | None, ...]
-    factor: NDArray[np.float64]
-    width: NDArray[np.float64]
-    start: NDArray[np.float64]
-    per_step: NDArray[np.float64]
-    first: NDArray[np.intp]
-    last: NDArray[np.intp]
-    densities: NDArray[np.float64]
-
-    def check(self) -> None:
-        BayesTree.check(self)
-        n, n_columns = self.n_nodes, len(self.coders)
-        check_values("factor", self.factor, (n, n_columns), nan=True)
-        shape = (n_columns, n, self.n_outputs)
-        check_values("width", self.width, shape, 0.0)
-        for name in ("start", "per_step", "first", "last"):
-            given = getattr(self, name).shape
-            expect(given == shape, f"{name} has the shape {given}, not {shape}.")
-        self._check_presence()
-        n_scales = len(self.scales)
-        expect(n_scales == n_columns, f"scales are {n_scales}, but columns are {n_columns}.")
-        for j, scale in enumerate(self.scales):
-            there = self.last[j] > 0
-            expect((self.first[j] < self.last[j])[there].all(), "a density has no table.")
-            expect(not there.any() if scale is None else True, "a density has no scale.")
-            if scale is not None:
-                expect(isinstance(self.coders[j], Bins), f"column {j}, a density, is no number.")
-                ends = (self.first[j][there], self.last[j][there])
-                steps = (self.start[j][there], self.per_step[j][there])
-                check_tables(scale, *steps, *ends, self.densities)
-
-    def _check_presence(self) -> None:
-        """Every class of a node has a table of an attribute, or none has, nor anything of one."""
-        there = self.last != 0
-        expect((self.last >= 0).all(), "a table of densities ends before it begins.")
-        expect((there == there.any(axis=2, keepdims=True)).all(), "a class has no density.")
-        nothing = not (self.first[~there].any() or self.width[~there].any())
-        expect(nothing, "a density that is not there has a width or a place.")
-
-    def _add_evidence(
-        self,
-        block: Block,
-        slots: NDArray[np.uint16],
-        node: NDArray[np.intp],
-        joint: NDArray[np.float64],
-    ) -> None:
-        for j in range(len(self.coders)):
-            self._add(block, j, slots, node, joint)
-
-    def calibrated(self, calibration: Calibration) -> KernelTree:
-        tree = BayesTree.calibrated(self, calibration)
-        assert isinstance(tree, KernelTree)
-        factors = np.full(len(self.densities), calibration.slope)
-        if calibration.columns is not None:
-            for j, factor in enumerate(calibration.columns):
-                for n, c in np.argwhere(self.last[j] > 0):
-                    factors[self.first[j, n, c] : self.last[j, n, c]] = factor
-        return replace(tree, densities=factors * self.densities)
-
-    def contributions(
-        self, block: Block, located: Located | None = None
-    ) -> tuple[NDArray[np.float64], NDArray[Any]]:
-        slots, node = self.locate(block) if located is None else located
-        bars = np.zeros((block.n_rows, len(self.coders), self.log_prior.shape[1]))
-        for j in range(len(self.coders)):
-            self._add(block, j, slots, node, bars[:, j])
-        return self.log_prior[node], bars
-
-    def term(self, node: int, j: int) -> Term:
-        scale = self.scales[j]
-        if scale is None or not self.last[j, node].any():
-            return BayesTree.term(self, node, j)  # dataclasses with slots have no super()
-        first, last = self.first[j, node], self.last[j, node]
-        densities = Densities(
-            scale,
-            self.width[j, node],
-            float(self.factor[node, j]),
-            self.start[j, node],
-            self.per_step[j, node],
-            first - first.min(),
-            last - first.min(),
-            self.densities[first.min() : last.max()],
-        )
-        absent, there = self.logs[self.place[node, self.offsets[j] : self.offsets[j] + 2]]
-        return KernelTerm(densities, there, absent)
-
-    def _add(
-        self,
-        block: Block,
-        j: int,
-        slots: NDArray[np.uint16],
-        node: NDArray[np.intp],
-        joint: NDArray[np.float64],
-    ) -> None:
-        """Add the evidence of one attribute to rows (OUT)."""
-        scale = self.scales[j]
-        if scale is None:
-            at = self.offsets[j : j + 1]
-            kernels.add_evidence(slots[:, j : j + 1], node, at, self.place, self.logs, joint)
-            return
-        tables = kernels.DensityTables(
-            self.start[j], self.per_step[j], self.first[j], self.last[j], self.densities
-        )
-        place = self.place[:, self.offsets[j] : self.offsets[j + 1]]
-        given = (slots[:, j], node, place, self.logs, scale.low, scale.half_range, tables)
-        kernels.add_densities(block.numeric(j), *given, joint)
+        out = self.logs[self.place[node[:, None], self.offsets[:-1] + slots]]
+        if self.densities is not None:
+            for j in range(len(self.coders)):
+                self.densities.add(block, j, node, out[:, j])
+        return self.log_prior[node], out
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)

@@ -14,13 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from unnaive.answer import (
     Answer,
-    BayesTree,
     ClassForest,
     ClassTree,
     Ensemble,
     EvidenceTable,
     Foreign,
     GatedMixture,
+    NaiveBayesTree,
 )
 from unnaive.answer.unwrap import unwrap
 from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm, Term
@@ -207,7 +207,7 @@ def _(node: EvidenceTable, labels: NDArray[Any]) -> Parts:
     return Parts((part.name,), lambda _: part)
 
 
-def _factors(node: EvidenceTable | BayesTree) -> NDArray[np.float64] | float:
+def _factors(node: EvidenceTable | NaiveBayesTree) -> NDArray[np.float64] | float:
     return node.slope if node.columns is None else node.columns
 
 
@@ -254,7 +254,7 @@ def _(node: GatedMixture, labels: NDArray[Any]) -> Parts:
 
 
 @parts_of.register
-def _(node: BayesTree, labels: NDArray[Any]) -> Parts:
+def _(node: NaiveBayesTree, labels: NDArray[Any]) -> Parts:
     names, weight = tuple(f"node {n}" for n in range(node.n_nodes)), node.weight
 
     def part(n: int) -> Part:

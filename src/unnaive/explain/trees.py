@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from unnaive.answer import Answer, BayesTree, ClassTree
+from unnaive.answer import Answer, ClassTree, NaiveBayesTree
 from unnaive.answer.trees import Tree
 from unnaive.answer.unwrap import unwrap
 from unnaive.common.facts import Columns, Facts, FactTuple
@@ -102,7 +102,7 @@ def tree_of(model: Any) -> FactTuple[TreeNode]:
     """
     answer, tree = find_tree(model, "tree_of reads")
     schema, labels = answer.schema, answer.labels
-    utility = tree.utility if isinstance(tree, BayesTree) else tree.worth
+    utility = tree.utility if isinstance(tree, NaiveBayesTree) else tree.worth
     weight = tree.weight
     return FactTuple(
         TreeNode(
@@ -181,7 +181,7 @@ def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 6) 
     return "\n".join(map(printable, lines))
 
 
-def find_tree(model: Any, what: str) -> tuple[Answer, BayesTree | ClassTree]:
+def find_tree(model: Any, what: str) -> tuple[Answer, NaiveBayesTree | ClassTree]:
     """A fitted model's answer and the tree in it; ``what`` begins the error message."""
     check_is_fitted(model)
     model = unwrap(model).model

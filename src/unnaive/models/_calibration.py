@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer import Answer
-from unnaive.answer.calibrated import calibrated
 from unnaive.answer.nodes import EvidenceTable, Node
-from unnaive.answer.trees import BayesTree, Located
+from unnaive.answer.trees import Located, NaiveBayesTree
 from unnaive.bayes.calibration import Calibration
 from unnaive.bayes.scoring import LEAST_SHARE
 from unnaive.common.checks import check_word
@@ -101,11 +100,11 @@ def calibrate_node(
     ``alone`` says which columns have a factor of their own; None where one serves for all evidence.
     """
     judged = judge(node, without, by_column=alone is not None)
-    node = calibrated(node, judged.match(judged.fit_shared(alone, n_jobs), totals, n_jobs))
+    node = node.calibrated(judged.match(judged.fit_shared(alone, n_jobs), totals, n_jobs))
     if alone is None or len(judged.groups) == n_rows:
         return node
     # How probable classes are on the whole is a matter of more rows than are kept by column.
-    return calibrated(node, judge(node, None).match_shares(n_jobs))
+    return node.calibrated(judge(node, None).match_shares(n_jobs))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,7 +134,7 @@ class _Judge:
         """Fill in the scores of rows (OUT); what `JudgedRows` keep of them as they were counted."""
         nodes, counted = [self.node] if self.without is None else [self.node, self.without], None
         located = None
-        if self.by_column and isinstance(self.node, BayesTree):
+        if self.by_column and isinstance(self.node, NaiveBayesTree):
             located = self.node.locate(block)
         for node in nodes:
             parts: list[tuple[NDArray[np.float64], NDArray[np.float64]]]
@@ -191,7 +190,7 @@ def _bars_of(
     node: Node, block: Block, labels: Labels, n_jobs: int | None, located: Located | None
 ) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """Baseline and bars of some rows, which a tree has located."""
-    if isinstance(node, BayesTree):
+    if isinstance(node, NaiveBayesTree):
         return node.contributions(block, located)
     why = node.evidence(block, labels.classes, n_jobs)
     return why.baseline, why.contributions
@@ -199,7 +198,7 @@ def _bars_of(
 
 def _bars(node: Node) -> int:
     """Numbers by which a row is judged, column by column."""
-    assert isinstance(node, (EvidenceTable, BayesTree))
+    assert isinstance(node, (EvidenceTable, NaiveBayesTree))
     columns = node.scorer.terms if isinstance(node, EvidenceTable) else node.coders
     return (1 + len(columns)) * node.n_outputs
 
@@ -220,4 +219,4 @@ def take_logs(votes: NDArray[np.float64]) -> None:
 
 def calibrate_answer(answer: Answer, found: Calibration) -> Answer:
     """An answer with calibrated probabilities."""
-    return replace(answer, root=calibrated(answer.root, found))
+    return replace(answer, root=answer.root.calibrated(found))

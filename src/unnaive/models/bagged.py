@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer import Answer, Ensemble, NaiveBayesStack
-from unnaive.answer.calibrated import calibrated
 from unnaive.answer.nodes import MemberOutput, Node
 from unnaive.bayes import Scorer, Smoothing
 from unnaive.bayes.calibrate import fit_visited
@@ -279,11 +278,9 @@ max_categories, grid_limit :
                 as_logs = partial(votes_as_logs, records.storage, n_classes, None)
                 records.advance(as_logs, operator.add, CALIBRATING)
                 every = partial(weigh_drawn, more, drawn, judged_by_all)
-            return calibrated(root, match_rare(records, every, fitted, totals[0], self.n_jobs))
+            return root.calibrated(match_rare(records, every, fitted, totals[0], self.n_jobs))
         bag, draws = self._bag(start.coarse.counts, start), (draw, more)
-        return calibrated(
-            root, match_base_rates(fitted, records, _rows_of, bag, draws, self.n_jobs)
-        )
+        return root.calibrated(match_base_rates(fitted, records, _rows_of, bag, draws, self.n_jobs))
 
     def _score(self, records: Records[CodedRows], n_rows: int, start: Start) -> None:
         """The share of rows that are judged rightly, and the votes in the order of the rows."""

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer import Answer, Ensemble, EvidenceTable, NaiveBayesStack
-from unnaive.answer.calibrated import calibrated
 from unnaive.answer.nodes import Node
 from unnaive.bayes import Scorer, Smoothing
 from unnaive.bayes.calibrate_values import shift_scorer
@@ -321,25 +320,25 @@ max_categories, grid_limit :
             judged_rounds = list(zip(scorers, without, votes, strict=True))
             found = judge_rounds(records, judged_rounds, *given, draw)
             both = list(zip(scorers, votes, strict=True))
-            return calibrated(
-                root, match_votes(found, records, both, *given, (draw, draw_more), totals)
+            return root.calibrated(
+                match_votes(found, records, both, *given, (draw, draw_more), totals)
             )
         prior = booster.log_prior
         assert prior is not None
         summed = (root.scorer, add_rounds(without, votes, prior))
         if self._calibration() == "slope":
-            node = calibrated(root, judge_rounds(records, [(*summed, 1.0)], *given))
+            node = root.calibrated(judge_rounds(records, [(*summed, 1.0)], *given))
         else:
             judged = judge_columns(records, booster, rounds, summed, smoothing, draw, self.n_jobs)
             calibration = judged.fit(few=self._calibration() == "values")
-            node = calibrated(root, calibration)
+            node = root.calibrated(calibration)
             if self._calibration() == "values":
                 assert isinstance(node, EvidenceTable)
                 shifts = judged.fit_values(node.scorer, calibration, self.missing)
                 node = replace(node, scorer=shift_scorer(node.scorer, shifts))
         assert isinstance(node, EvidenceTable)
         draws = (draw, draw_more)
-        return calibrated(node, match_evidence(records, node.scorer, draws, totals, self.n_jobs))
+        return node.calibrated(match_evidence(records, node.scorer, draws, totals, self.n_jobs))
 
     def _draw(self, start: Start, rows: LearningRows) -> RowDraw | None:
         """Return which rows calibrate."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer.trees import KernelTree
+from unnaive.answer.trees import NaiveBayesTree, NodeDensities
 from unnaive.bayes.estimate import missing_evidence
 from unnaive.common.checks import check_word
 from unnaive.counts import Summary
@@ -96,7 +96,7 @@ class FlexibleNBTreeClassifier(CrossValidatedTree):
     classes_ : array of shape (n_classes,)
     answer_ : Answer
         How the model answers, as plain data; see the guide on answers.
-    tree_ : KernelTree
+    tree_ : NaiveBayesTree
         Flat arrays: tests, rows, utilities, width factors, and every node's naive Bayes.
     schema_ : Schema
         Names and kinds of the columns.
@@ -354,7 +354,7 @@ class DensityNodes(NodeModel):
         density = None if scaled is None else densities_at(*scaled, by_class, self.bandwidth)
         return table, None if density is None or scale is None else density.on(scale)
 
-    def build(self, nodes: Sequence[GrownNode], n_jobs: int | None = None) -> KernelTree:
+    def build(self, nodes: Sequence[GrownNode], n_jobs: int | None = None) -> NaiveBayesTree:
         data, both = self.data, self.tables(nodes, n_jobs)
         shape = (len(data.sizes), len(nodes), data.n_classes)
         width, start, per_step = np.zeros(shape), np.zeros(shape), np.zeros(shape)
@@ -370,8 +370,7 @@ class DensityNodes(NodeModel):
                 first[j, n], last[j, n] = filled + density.first, filled + density.last
                 logs.append(density.logs)
                 filled += len(density.logs)
-        return KernelTree(
-            **tree_fields(nodes, data, [[table for table, _ in of_node] for of_node in both]),
+        densities = NodeDensities(
             scales=tuple(Scale.of(c) if isinstance(c, Grid) else None for c in data.coders),
             factor=factor,
             width=width,
@@ -379,8 +378,10 @@ class DensityNodes(NodeModel):
             per_step=per_step,
             first=first,
             last=last,
-            densities=np.concatenate(logs),
+            logs=np.concatenate(logs),
         )
+        tables = [[table for table, _ in of_node] for of_node in both]
+        return NaiveBayesTree(**tree_fields(nodes, data, tables), densities=densities)
 
 
 def _positions(grid: Grid, codes: NDArray[Any]) -> tuple[Scale, NDArray[np.float64]] | None:

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import ndtr
 
-from unnaive.answer import BayesTree
-from unnaive.answer.calibrated import pool_priors, tree_without_one
+from unnaive.answer import NaiveBayesTree
 from unnaive.answer.nodes import Node
 from unnaive.answer.trees import Tree, lay_out
 from unnaive.bayes import Smoothing
@@ -153,13 +152,13 @@ class CrossValidatedTree(TreeClassifier):
         if hasattr(self.cv, "__next__"):  # an iterator would be empty in inner folds
             self.cv = list(self.cv)
         tree = self._grow(first)
-        return tree if self.calibration == "none" else pool_priors(tree)
+        return tree if self.calibration == "none" else tree.with_pooled_priors()
 
     def _leave_one_out(self, node: Node) -> Node:
-        assert isinstance(node, BayesTree)
-        return tree_without_one(node, Smoothing(self.alpha, self.missing))
+        assert isinstance(node, NaiveBayesTree)
+        return node.without_one(Smoothing(self.alpha, self.missing))
 
-    def _grow(self, first: FirstPass) -> BayesTree:
+    def _grow(self, first: FirstPass) -> NaiveBayesTree:
         """Return the tree of the coded rows."""
         source, summary, factor, seed, _ = first
         coders = self._fine_coders(summary, factor)
@@ -262,7 +261,7 @@ class NBTreeClassifier(CrossValidatedTree):
     classes_ : array of shape (n_classes,)
     answer_ : Answer
         How the model answers, as plain data; see the guide on answers.
-    tree_ : BayesTree
+    tree_ : NaiveBayesTree
         Flat arrays: tests, rows, utilities, what else was considered, and every node's naive Bayes.
     schema_ : Schema
         Names and kinds of the columns.
@@ -526,7 +525,7 @@ class NodeModel(ABC):
         """Return naive Bayes of one feature from some rows."""
 
     @abstractmethod
-    def build(self, nodes: Sequence[GrownNode], n_jobs: int | None = None) -> BayesTree:
+    def build(self, nodes: Sequence[GrownNode], n_jobs: int | None = None) -> NaiveBayesTree:
         """Return the tree that answers, of nodes as `flatten` orders them."""
 
     def tables(self, nodes: Sequence[GrownNode], n_jobs: int | None) -> list[list[Any]]:
@@ -828,8 +827,8 @@ class DiscretizedNodes(NodeModel):
         cuts = midpoints(coder.high[below - 1], coder.low[above - 1])
         return self.slot_table(cuts, slots, len(positions) + 3, counts)
 
-    def build(self, nodes: Sequence[GrownNode], n_jobs: int | None = None) -> BayesTree:
-        return BayesTree(**tree_fields(nodes, self.data, self.tables(nodes, n_jobs)))
+    def build(self, nodes: Sequence[GrownNode], n_jobs: int | None = None) -> NaiveBayesTree:
+        return NaiveBayesTree(**tree_fields(nodes, self.data, self.tables(nodes, n_jobs)))
 
 
 # The tree that answers -----------------------------------------------------------------------
@@ -838,7 +837,7 @@ class DiscretizedNodes(NodeModel):
 def tree_fields(
     nodes: Sequence[GrownNode], data: TreeData, tables: Sequence[Sequence[FeatureTable]]
 ) -> dict[str, Any]:
-    """Return the fields of a `BayesTree`, given the tables of each node by feature."""
+    """Return the fields of a `NaiveBayesTree`, given the tables of each node by feature."""
     coders = data.coders
     feature = np.array([-1 if node.split is None else node.split.feature for node in nodes])
     answers = [_answers(node.split, coders) for node in nodes]

@@ -21,7 +21,6 @@ from sklearn.model_selection import (
 
 from unnaive.answer import (
     Answer,
-    BayesTree,
     ClassForest,
     ClassTree,
     Decision,
@@ -29,11 +28,12 @@ from unnaive.answer import (
     EvidenceTable,
     Folded,
     GatedMixture,
-    KernelTree,
     NaiveBayesStack,
+    NaiveBayesTree,
 )
 from unnaive.answer.mixture import Shape
 from unnaive.answer.nodes import Edit, EditLayer
+from unnaive.answer.trees import NodeDensities
 from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm
 from unnaive.bayes.calibration import Calibration
 from unnaive.bayes.scoring import PairTerm
@@ -246,5 +246,5 @@ STORED = EstimatorData(
     *(CountTable, Moments, Wanted, Summary, PeriodCounts, Scale, Densities),
     *(TableTerm, GaussianTerm, KernelTerm, PairTerm, Scorer, Calibration),
     *(Answer, Decision, Edit, EditLayer, EvidenceTable, NaiveBayesStack, GatedMixture, Shape),
-    *(Ensemble, Folded, BayesTree, KernelTree, ClassTree, ClassForest, About),
+    *(Ensemble, Folded, NaiveBayesTree, NodeDensities, ClassTree, ClassForest, About),
 )

@@ -12,14 +12,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from unnaive.answer import (
-    BayesTree,
     ClassForest,
     ClassTree,
     Ensemble,
     EvidenceTable,
     Folded,
     GatedMixture,
-    KernelTree,
+    NaiveBayesTree,
 )
 from unnaive.answer.trees import Tree
 from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm, Term
@@ -181,7 +180,7 @@ def _routing(tree: Tree) -> Payload:
 
 
 @scorer_payload.register
-def _(tree: BayesTree) -> Payload:
+def _(tree: NaiveBayesTree) -> Payload:
     payload: Payload = {
         "kind": "bayes_tree",
         "tree": _routing(tree),
@@ -189,12 +188,14 @@ def _(tree: BayesTree) -> Payload:
         "place": pack(tree.place),
         "logs": pack(tree.logs),
     }
-    if isinstance(tree, KernelTree):
+    densities = tree.densities
+    if densities is not None:
         payload["scales"] = [
-            None if scale is None else [scale.low, scale.half_range] for scale in tree.scales
+            None if scale is None else [scale.low, scale.half_range] for scale in densities.scales
         ]
-        names = ("start", "per_step", "first", "last", "densities")
-        payload |= {name: pack(getattr(tree, name)) for name in names}
+        names = ("start", "per_step", "first", "last")
+        payload |= {name: pack(getattr(densities, name)) for name in names}
+        payload["densities"] = pack(densities.logs)
     return payload
 
 

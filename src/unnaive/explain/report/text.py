@@ -19,7 +19,7 @@ from unnaive.answer import (
     GatedMixture,
     Scorecard,
 )
-from unnaive.answer.trees import BayesTree, Tree
+from unnaive.answer.trees import NaiveBayesTree, Tree
 from unnaive.common.wording import counted, shortened
 from unnaive.explain.model import label_names
 from unnaive.table.codes import as_objects
@@ -85,7 +85,7 @@ def _(node: EvidenceTable) -> str:
     return f"Naive Bayes: the evidence of all attributes adds up.{scaled}"
 
 
-def _calibrated_words(what: str, node: EvidenceTable | BayesTree) -> str:
+def _calibrated_words(what: str, node: EvidenceTable | NaiveBayesTree) -> str:
     if not node.is_calibrated:
         return ""
     if node.columns is None:
@@ -106,7 +106,7 @@ def _(node: Tree) -> str:
     what = "class shares" if isinstance(node, ClassTree) else "a naive Bayes"
     leaves = counted(node.n_leaves, "leaf", "leaves")
     each = ", each" if node.n_leaves > 1 else ""
-    scaled = _calibrated_words("Its evidence is", node) if isinstance(node, BayesTree) else ""
+    scaled = _calibrated_words("Its evidence is", node) if isinstance(node, NaiveBayesTree) else ""
     return f"A tree of {leaves}{each} with {what}; depth {int(node.depth.max())}.{scaled}"
 
 

@@ -16,7 +16,6 @@ from sqlglot import exp
 
 from unnaive.answer import (
     Answer,
-    BayesTree,
     ClassForest,
     ClassTree,
     Decision,
@@ -25,6 +24,7 @@ from unnaive.answer import (
     Folded,
     Foreign,
     GatedMixture,
+    NaiveBayesTree,
     Scorecard,
 )
 from unnaive.answer.unwrap import unwrap_classifier
@@ -79,7 +79,7 @@ def _(node: EvidenceTable, columns: Columns) -> list[str]:
 
 
 @probabilities.register
-def _(node: BayesTree, columns: Columns) -> list[str]:
+def _(node: NaiveBayesTree, columns: Columns) -> list[str]:
     return shares(columns, [score_tree(columns, node)])[0]
 
 
@@ -144,7 +144,7 @@ def _bounded_scores(node: Any, columns: Columns) -> list[str]:
     """Log probabilities up to a constant of the row, none of them minus infinity."""
     if isinstance(node, EvidenceTable):
         return score(columns, node.scorer)
-    if isinstance(node, BayesTree):
+    if isinstance(node, NaiveBayesTree):
         return score_tree(columns, node)
     if isinstance(node, Ensemble) and node.has_bounded_scores:
         return _total(node, columns)

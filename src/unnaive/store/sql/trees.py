@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from unnaive.answer import BayesTree, ClassForest, ClassTree, KernelTree
+from unnaive.answer import ClassForest, ClassTree, NaiveBayesTree
 from unnaive.answer.tree_kernels import WORD, ForestArrays
 from unnaive.answer.trees import Tree
 from unnaive.encode import Bins
@@ -156,9 +156,9 @@ def route(columns: Columns, tree: Tree, divided: int = 0) -> str:
     return node
 
 
-def score_tree(columns: Columns, tree: BayesTree) -> list[str]:
+def score_tree(columns: Columns, tree: NaiveBayesTree) -> list[str]:
     """Joint log probabilities by the naive Bayes where a row stops, as columns."""
-    if isinstance(tree, KernelTree):
+    if tree.densities is not None:
         raise TypeError(
             "a tree with kernel densities cannot be written as SQL; fit an NBTreeClassifier."
         )
