@@ -83,7 +83,7 @@ FORESTS = [
     RandomForestClassifier(n_estimators=12, random_state=0),
     RandomForestClassifier(
         n_estimators=4, bootstrap=False, max_features=None, min_samples_leaf=3, max_bins=8,
-        alpha=0.0, power=1.5, random_state=0, n_jobs=2,
+        alpha=0.0, random_state=0, n_jobs=2,
     ),
 ]  # fmt: skip
 # Around any estimators: their evidence is that of (class, cluster) pairs.

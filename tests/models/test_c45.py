@@ -12,15 +12,17 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
-from sklearn.metrics import log_loss
 
 import reference_c45
 from helpers import assert_same_model, mixed_table
 from unnaive import C45Classifier, export_text
-from unnaive.models import _halves
-from unnaive.models.tree.c45_left_out import PARENT, _shares, smooth_to_parents
-from unnaive.models.tree.gain_kernels import best_threshold, judge_number, judge_values
-from unnaive.models.tree.prune_kernels import pessimistic
+from unnaive.models._c45_kernels import (
+    SplitOptions,
+    best_threshold,
+    pessimistic_errors,
+    score_categories,
+    score_threshold,
+)
 
 # Quinlan's example: whether to play, 14 days.
 GOLF = """outlook,temperature,humidity,windy,play
@@ -39,8 +41,11 @@ rain,75,80,false,Play
 rain,68,80,false,Play
 rain,70,96,false,Play
 """
-NO_TABLE = np.zeros(0)
 DEVIATION = 0.6744897501960817  # normal quantile of 0.75
+
+
+def options(penalty, by_ratio):
+    return SplitOptions(True, penalty, by_ratio, min_rows=2.0, max_depth=-1)
 
 
 def golf(missing_outlook: bool = False):
@@ -56,7 +61,7 @@ def golf(missing_outlook: bool = False):
 def test_gain_ratio_of_outlook_is_quinlans():
     """Sunny 2 of 5 play, overcast 4 of 4, rain 3 of 5: gain 0.246, split information 1.577."""
     counts = np.array([[0.0, 4], [2, 3], [3, 2]])
-    gain, info, possible = judge_values(counts, 14.0, 2.0, NO_TABLE)
+    gain, info, possible = score_categories(counts, 14.0, 2.0)
     assert possible
     assert gain == pytest.approx(0.2467, abs=5e-5)
     assert info == pytest.approx(1.5774, abs=5e-5)
@@ -65,15 +70,15 @@ def test_gain_ratio_of_outlook_is_quinlans():
 def test_gain_ratio_with_a_missing_value_is_quinlans():
     """13 of 14 outlooks known: gain 13/14 (0.961 - 0.747) = 0.199, split information 1.809."""
     counts = np.array([[0.0, 3], [3, 2], [2, 3]])
-    gain, info, _ = judge_values(counts, 14.0, 2.0, NO_TABLE)
+    gain, info, _ = score_categories(counts, 14.0, 2.0)
     assert gain == pytest.approx(13 / 14 * (0.961 - 0.747), abs=1e-3)
     assert info == pytest.approx(1.809, abs=1e-3)
 
 
 def test_a_test_needs_two_children_of_min_rows():
     counts = np.array([[5.0, 1], [0, 1], [1, 0]])
-    assert not judge_values(counts, 8.0, 2.0, NO_TABLE)[2]
-    assert judge_values(counts, 8.0, 1.0, NO_TABLE)[2]
+    assert not score_categories(counts, 8.0, 2.0)[2]
+    assert score_categories(counts, 8.0, 1.0)[2]
 
 
 def test_a_threshold_pays_for_the_choice_among_those_tried():
@@ -81,12 +86,10 @@ def test_a_threshold_pays_for_the_choice_among_those_tried():
     middle gains 8 bits for 8 rows; naming it costs log2(5).
     """
     counts = np.repeat(np.eye(2), 4, axis=0)
-    gained, left, at, tries = best_threshold(
-        counts, counts.sum(axis=0), 8.0, 8.0, 2.0, False, NO_TABLE
-    )
+    gained, left, at, tries = best_threshold(counts, 8.0, 2.0, False)
     assert (gained, left, at, tries) == (8.0, 4.0, 3, 5)
-    assert judge_number(counts, 8.0, 2.0, True, False, NO_TABLE) == ((8 - math.log2(5)) / 8, 1.0, 3)
-    assert judge_number(counts, 8.0, 2.0, False, False, NO_TABLE) == (1.0, 1.0, 3)
+    assert score_threshold(counts, 8.0, options(True, False)) == ((8 - math.log2(5)) / 8, 1.0, 3)
+    assert score_threshold(counts, 8.0, options(False, False)) == (1.0, 1.0, 3)
 
 
 def test_release_7_takes_the_threshold_of_best_ratio_among_those_of_average_gain():
@@ -106,7 +109,7 @@ def test_release_7_takes_the_threshold_of_best_ratio_among_those_of_average_gain
     average = sum(gains.values()) / 5
     ratios = {k: g / bits(k, 8 - k) for k, g in gains.items() if g >= average - 1e-3 * 8}
     best = max(ratios, key=ratios.get)
-    gain, info, at = judge_number(counts, 8.0, 2.0, False, True, NO_TABLE)
+    gain, info, at = score_threshold(counts, 8.0, options(False, True))
     assert at == best - 1
     assert gain / info == pytest.approx(ratios[best])
 
@@ -114,8 +117,8 @@ def test_release_7_takes_the_threshold_of_best_ratio_among_those_of_average_gain
 def test_a_threshold_that_cannot_pay_is_no_test():
     """Of 20 alternating classes the best cut gains less than log2(17) bits."""
     counts = np.tile(np.eye(2), (10, 1))
-    assert judge_number(counts, 20.0, 2.0, False, False, NO_TABLE)[2] >= 0
-    assert judge_number(counts, 20.0, 2.0, True, False, NO_TABLE)[2] == -1
+    assert score_threshold(counts, 20.0, options(False, False))[2] >= 0
+    assert score_threshold(counts, 20.0, options(True, False))[2] == -1
 
 
 def test_sides_of_a_threshold_hold_a_tenth_of_a_class_but_at_most_25_rows():
@@ -124,7 +127,7 @@ def test_sides_of_a_threshold_hold_a_tenth_of_a_class_but_at_most_25_rows():
         classes = np.zeros(n)
         classes[: least - 1] = 1  # the purest cut leaves one row too few on the left
         counts = np.stack([1 - classes, classes], axis=1)
-        assert judge_number(counts, float(n), 2.0, True, False, NO_TABLE)[2] == least - 1
+        assert score_threshold(counts, float(n), options(True, False))[2] == least - 1
 
 
 def test_thresholds_are_values_of_the_training_set():
@@ -216,7 +219,7 @@ def test_a_new_category_is_answered_like_a_missing_one_and_an_empty_branch_by_it
 )
 def test_pessimistic_errors_are_quinlans(n, errors, share):
     """U25% of his voting example; the normal limit from one error on is 0.002 below his table."""
-    found = pessimistic(float(n), float(errors), 0.25, DEVIATION)
+    found = pessimistic_errors(float(n), float(errors), 0.25, DEVIATION)
     assert found / n == pytest.approx(share, abs=3e-3)
     assert found == pytest.approx(reference_c45.pessimistic(n, errors, 0.25))
 
@@ -316,32 +319,6 @@ def compare(tree, node, expected):
     return 1 + sum(compare(tree, child, own) for child, own in pairs)
 
 
-def bits(node, X):
-    """Length of a description of the classes of a node's rows, and the tests it takes."""
-    weights, test = np.array(node["weights"]), node["test"]
-    there, total = weights[weights > 0], weights.sum()
-    as_leaf = total * math.log2(total) - there @ np.log2(there) if total else 0.0
-    leaf = {**node, "test": None, "children": []}
-    if test is None or total < 2:
-        return as_leaf, leaf
-    below = [bits(child, X) for child in node["children"]]
-    shares = (len(below) - 1) * (len(there) - 1) / 2 * math.log2(total)
-    name = math.log2(X.shape[1]) + ("threshold" in test) * math.log2(total)
-    as_tree = name + shares + sum(length for length, _ in below)
-    same = all(np.argmax(child["weights"]) == weights.argmax() for child in node["children"])
-    if as_tree >= as_leaf or not same:
-        return as_leaf, leaf
-    return as_tree, {**node, "children": [child for _, child in below]}
-
-
-def put_back(pruned, grown, X):
-    """A pruned tree with the tests below its leaves that are worth their description."""
-    if pruned["test"] is None:
-        return bits(grown, X)[1]
-    pairs = zip(pruned["children"], grown["children"], strict=True)
-    return {**pruned, "children": [put_back(*pair, X) for pair in pairs]}
-
-
 @pytest.mark.parametrize("seed", range(24))
 def test_the_tree_is_the_slow_twins(seed):
     X, y = made_table(seed)
@@ -352,9 +329,8 @@ def test_the_tree_is_the_slow_twins(seed):
     tree = C45Classifier(**plain).fit(X, y).tree_
     assert compare(tree, 0, twin.tree(rows)) == tree.n_nodes
     twin.raising = False
-    with_shares = put_back(twin.tree(rows), twin.grow(rows), X)
     tree = C45Classifier(raising=False).fit(X, y).tree_
-    assert compare(tree, 0, with_shares) == tree.n_nodes
+    assert compare(tree, 0, twin.tree(rows)) == tree.n_nodes
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -473,66 +449,9 @@ def test_calibration_leaves_the_tree_and_changes_how_sure_it_is():
     np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
 
 
-def test_shares_of_a_calibrated_tree_add_up_to_those_of_the_classes():
-    rng = np.random.default_rng(0)
-    y = (np.arange(3000) % 100 == 0).astype(int)
-    X = pd.DataFrame({"x": rng.normal(size=len(y)) + 3 * y})
-    tree = C45Classifier().fit(X, y)
-    assert tree.tree_.n_nodes > 1
-    assert tree.predict_proba(X)[:, 1].mean() == pytest.approx(0.01, rel=0.01)
-
-
-def test_calibrated_trees_tell_shares_of_a_class_that_is_never_predicted():
-    rng = np.random.default_rng(0)
-    y = (np.arange(6000) % 50 == 0).astype(int)
-    X, new = (pd.DataFrame({"x": rng.normal(size=len(y)) + 1.5 * y}) for _ in range(2))
-    plain, calibrated = (C45Classifier(calibration=way).fit(X, y) for way in ("none", "slope"))
-    assert plain.tree_.n_nodes == 1
-    assert (plain.predict(new) == calibrated.predict(new)).all()
-    assert log_loss(y, calibrated.predict_proba(new)) < 0.9 * log_loss(y, plain.predict_proba(new))
-
-
-def test_nodes_without_a_row_are_those_of_the_other_rows():
-    """For each class of a leaf, its share had one of its rows not been counted on the path."""
-    X, y = made_table(4)
-    tree = smooth_to_parents(C45Classifier(calibration="none").fit(X, y).tree_, 1.0)
-    found = _shares(tree, 1.0, 1.0)
-    for leaf in np.flatnonzero(tree.attribute < 0):
-        path = [leaf]
-        while tree.parent[path[0]] >= 0:
-            path.insert(0, tree.parent[path[0]])
-        for c in range(tree.n_outputs):
-            one = np.eye(tree.n_outputs)[c]
-            share = None
-            for node in path:
-                counts = tree.class_weight[node] - np.minimum(one, tree.class_weight[node])
-                more = 1.0 if share is None else PARENT * share
-                share = (counts + more) / (counts + more).sum()
-            assert found[leaf, c] == pytest.approx(share[c], rel=1e-12)
-
-
-def noisy_table(seed):
-    """Rows of which many have gaps or a wrong class, and weights that are whole numbers."""
-    X, y = mixed_table(400, seed)
-    rng = np.random.default_rng(seed)
-    X = X.where(rng.random(X.shape) > 0.1)
-    return X, np.where(rng.random(400) < 0.3, rng.permutation(y), y), rng.integers(1, 4, 400)
-
-
-def test_of_many_rows_one_half_judges_the_other(monkeypatch):
-    X, y, weight = noisy_table(3)
-    both = C45Classifier().fit(X, y, sample_weight=weight)
-    monkeypatch.setattr(_halves, "BOTH", 100)
-    memory = C45Classifier().fit(X, y, sample_weight=weight)
-    assert export_text(memory) == export_text(both)
-    assert (memory.tree_.answer != both.tree_.answer).any()
-    np.testing.assert_allclose(memory.tree_.answer, both.tree_.answer, atol=0.1)
-
-
-def test_calibration_predicts_a_class_that_most_rows_of_the_leaf_have():
+def test_calibration_keeps_the_majority_class_of_every_node():
     X, y = mixed_table(600)
-    calibrated = C45Classifier().fit(X, y)
-    tree = calibrated.answer_.root
+    tree = C45Classifier().fit(X, y).tree_
     most = tree.class_weight == tree.class_weight.max(axis=1, keepdims=True)
     top = tree.answer.argmax(axis=1)
     assert most[np.arange(len(top)), top].all()

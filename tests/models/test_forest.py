@@ -19,22 +19,22 @@ from unnaive import RandomForestClassifier
 from unnaive.answer.forest import ClassForest
 from unnaive.encode import Bins
 from unnaive.encode.coding import column_slots
-from unnaive.encode.draws import branch_seeds, draw_poisson, lane, value_keys
+from unnaive.encode.draws import branch_seeds, draw_poisson, lane
 from unnaive.table import open_table
 
 FOREST = RandomForestClassifier
 
 
 def coded_rows(model, X, y, weight):
-    """Slots, class and weight of every row, sorted by their values, as the forest draws them."""
+    """Slots, class and weight of every row."""
     block = open_table(model, X, fitted=model.schema_).block
     slots = [
         column_slots(block, j, c).astype(np.uint16) for j, c in enumerate(model.forest_.coders)
     ]
     groups = np.searchsorted(model.classes_, y).astype(np.uint16)
-    order = np.argsort(value_keys([*slots, groups, weight], len(y)), kind="stable")
     return [
-        (tuple(int(column[i]) for column in slots), int(groups[i]), float(weight[i])) for i in order
+        (tuple(int(column[i]) for column in slots), int(groups[i]), float(weight[i]))
+        for i in range(len(y))
     ]
 
 
@@ -88,42 +88,33 @@ def test_trees_are_those_of_the_twin(classes, options):
         assert as_nodes(forest, tree) == expected
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_order_threads_and_blocks_of_rows_change_nothing(monkeypatch, weighted):
+def test_threads_and_blocks_of_rows_change_nothing(monkeypatch):
     X, y = mixed_table(400)
-    weight = np.random.default_rng(1).integers(2, 9, len(y)) / 4 if weighted else None
+    weight = np.random.default_rng(1).integers(2, 9, len(y)) / 4
     model = FOREST(n_estimators=8, oob_score=True, random_state=3)
     whole = clone(model).fit(X, y, weight)
     assert_same_model(whole, clone(model).set_params(n_jobs=2).fit(X, y, weight))
-    order = np.random.default_rng(2).permutation(len(y))
-    mixed = clone(model).fit(X.iloc[order], y[order], None if weight is None else weight[order])
-    mixed.oob_decision_function_[order] = mixed.oob_decision_function_.copy()
-    assert_same_model(whole, mixed)
     split_memory(monkeypatch, [0, 13, 200, 400])
     assert_same_model(whole, clone(model).fit(X, y, weight))
 
 
 def test_rows_out_of_bag_are_answered_by_trees_that_have_not_drawn_them():
     X, y = mixed_table(120)
-    model = FOREST(n_estimators=5, oob_score=True, alpha=0.5, power=1.0, random_state=0)
+    model = FOREST(n_estimators=5, oob_score=True, alpha=0.5, random_state=0)
     with pytest.warns(UserWarning, match="rows are drawn by every tree"):
         model.fit(X, y)
     forest, rows = model.forest_, coded_rows(model, X, y, np.ones(len(y)))
-    block = open_table(model, X, fitted=model.schema_).block
-    slots = [column_slots(block, j, c).astype(np.uint16) for j, c in enumerate(forest.coders)]
-    groups = np.searchsorted(model.classes_, y).astype(np.uint16)
-    order = np.argsort(value_keys([*slots, groups, np.ones(len(y))], len(y)), kind="stable")
     seed = int(np.random.RandomState(0).randint(2**31 - 1))
     drawn = draw_poisson(branch_seeds(seed, 5), np.arange(len(y)), 1.0)
     out = np.stack([lane(drawn, t) == 0 for t in range(5)])
-    for place, row in enumerate(order):
+    for row in range(len(y)):
         leaves = []
-        for tree in np.flatnonzero(out[:, place]):
+        for tree in np.flatnonzero(out[:, row]):
             nodes, node, inner = as_nodes(forest, tree), 0, 0
             while not isinstance(nodes[node], dict):
                 j, goes = nodes[node]
                 inner = sum(not isinstance(n, dict) for n in nodes[:node])
-                node = 1 + 2 * inner + (0 if goes[rows[place][0][j]] else 1)
+                node = 1 + 2 * inner + (0 if goes[rows[row][0][j]] else 1)
             shares = 0.5 * forest.prior
             for c, w in nodes[node].items():
                 shares[c] += w
@@ -133,39 +124,6 @@ def test_rows_out_of_bag_are_answered_by_trees_that_have_not_drawn_them():
     judged = ~np.isnan(model.oob_decision_function_[:, 0])
     best = model.classes_[model.oob_decision_function_[judged].argmax(axis=1)]
     assert model.oob_score_ == pytest.approx((best == y[judged]).mean())
-
-
-def test_the_chosen_pseudo_rows_and_power_have_the_least_log_loss_out_of_bag():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(600, 8))
-    y = (X[:, :3].sum(axis=1) > 0).astype(int)
-
-    def loss(model):
-        p = model.oob_decision_function_
-        return -np.log(p[np.arange(len(y)), y]).mean()
-
-    options = {"n_estimators": 40, "oob_score": True, "random_state": 0}
-    chosen = FOREST(**options).fit(X, y)
-    alpha, power = chosen.forest_.alpha, chosen.forest_.power
-    assert power > 1.2  # the mean of many trees is too cautious here
-    doubt = 5 * math.log(power) ** 2 / len(y)
-    for other in ({"alpha": alpha, "power": 1.0}, {"alpha": 0.1, "power": power},
-                  {"alpha": 1.0, "power": power}, {"alpha": alpha, "power": 1.3 * power},
-                  {"alpha": alpha, "power": 0.8 * power}):  # fmt: skip
-        assert loss(chosen) <= loss(FOREST(**options, **other).fit(X, y)) + doubt
-
-
-def test_intercepts_are_those_of_all_trees():
-    """Probabilities of a class add up to its rows, though trees out of bag find it rarer."""
-    X, y = mixed_table(600)
-    kept = (y != y[0]) | (np.arange(600) % 16 == 0)
-    X, y = X[kept], y[kept]
-    model = FOREST(n_estimators=30, oob_score=True, random_state=0).fit(X, y)
-    rows = np.array([(y == label).sum() for label in model.classes_])
-    np.testing.assert_allclose(model.predict_proba(X).sum(axis=0), rows, rtol=1e-3)
-    assert np.abs(model.oob_decision_function_.sum(axis=0) - rows).max() > 0.5
-    assert np.abs(model.forest_.intercept).max() > 0.01
-    assert FOREST(n_estimators=5, power=1.0).fit(X, y).forest_.intercept is None
 
 
 def test_missing_unseen_and_unknown_values_take_a_side():
@@ -235,7 +193,8 @@ def test_a_file_of_a_forest_is_small_and_damaged_arrays_are_refused():
         ({"max_features": 0}, "max_features must be a whole number"),
         ({"max_samples": 0}, "max_samples must be more than 0"),
         ({"bootstrap": False, "oob_score": True}, "oob_score=True needs bootstrap=True"),
-        ({"alpha": "none"}, "alpha must be a number"),
+        ({"alpha": "oob"}, "alpha must be a number"),
+        ({"calibration": "power"}, "calibration must be"),
     ],
 )
 def test_parameters_that_make_no_sense_are_named(options, words):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +13,7 @@ from unnaive.answer import tree_kernels as kernels
 from unnaive.answer.evidence import Evidence
 from unnaive.answer.nodes import Node
 from unnaive.answer.tree_kernels import WORD, ForestArrays
+from unnaive.bayes.calibration import Calibration
 from unnaive.bayes.scoring import LEAST_SHARE
 from unnaive.common.checks import HEAVIEST, check_values, expect
 from unnaive.common.threads import in_threads
@@ -157,9 +157,9 @@ class ClassForest(Node):
 
     # Rows -----------------------------------------------------------------------------------
 
-    def trees(self, alpha: float | None = None) -> ForestArrays:
-        """The arrays that kernels send rows by, with another ``alpha`` where one is given."""
-        alpha = self.alpha if alpha is None else alpha
+    def trees(self) -> ForestArrays:
+        """Return the arrays that kernels route rows by."""
+        alpha = self.alpha
         edges = np.zeros(self.attribute.size + 1, dtype=np.int64)
         np.cumsum(self.n_entries, out=edges[1:])
         leaf = np.repeat(np.arange(self.attribute.size), self.n_entries)
@@ -194,12 +194,17 @@ class ClassForest(Node):
     def answer_slots(self, slots: NDArray[np.uint16], trees: ForestArrays) -> NDArray[np.float64]:
         """Probabilities for rows (rows x columns) by arrays of `trees`."""
         judges = np.ones((self.n_trees, len(slots)), np.bool_)
-        return self.calibrate(mean_leaves(slots, [trees], self.prior, judges)[0])
+        return self.calibrate(mean_leaves(slots, trees, self.prior, judges))
+
+    def calibrated(self, calibration: Calibration) -> ClassForest:
+        intercept = np.clip(calibration.intercept, -FARTHEST, FARTHEST)
+        return replace(self, power=min(calibration.slope, STEEPEST), intercept=intercept)
 
     def calibrate(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """Probabilities by means of leaves (rows x classes)."""
         if self.power == 1.0 and self.intercept is None:
             return shares
+        shares = np.maximum(shares, LEAST_SHARE)
         raised: NDArray[np.float64] = (shares / shares.max(axis=1, keepdims=True)) ** self.power
         if self.intercept is not None:
             raised *= np.exp(self.intercept - self.intercept.max())
@@ -295,26 +300,17 @@ class ClassForest(Node):
 
 
 def mean_leaves(
-    slots: NDArray[np.uint16],
-    variants: Sequence[ForestArrays],
+    slots: NDArray[Any],
+    arrays: ForestArrays,
     prior: NDArray[np.float64],
-    judges: NDArray[np.bool_],
-) -> list[NDArray[np.float64]]:
-    """Mean of the leaves of the trees that judge each row (trees x rows); NaN where none does.
-
-    One answer for each of several variants of the same trees, which differ in what leaves say.
-    """
-    n, n_classes = len(slots), len(prior)
-    leaf = np.empty(n, np.int64)
-    sums = [np.zeros((n, n_classes)) for _ in variants]
-    rests = [np.zeros(n) for _ in variants]
-    for t in range(len(judges)):
-        kernels.find_leaves(slots, variants[0], t, leaf)
-        for trees, total, rest in zip(variants, sums, rests, strict=True):
-            kernels.add_leaves(leaf, trees, judges[t], total, rest)
-    n_judges = judges.sum(axis=0)[:, None]
+    trees_of_row: NDArray[np.bool_],
+) -> NDArray[np.float64]:
+    """Return the mean of the leaves of each row's trees (trees x rows); NaN where it has none."""
+    slots, n = np.ascontiguousarray(slots, np.uint16), len(slots)
+    leaf, total, rest = np.empty(n, np.int64), np.zeros((n, len(prior))), np.zeros(n)
+    for t in range(len(trees_of_row)):
+        kernels.find_leaves(slots, arrays, t, leaf)
+        kernels.add_leaves(leaf, arrays, trees_of_row[t], total, rest)
     with np.errstate(invalid="ignore"):
-        return [
-            (total + rest[:, None] * prior) / n_judges
-            for total, rest in zip(sums, rests, strict=True)
-        ]
+        mean: NDArray[np.float64] = total + rest[:, None] * prior
+        return mean / trees_of_row.sum(axis=0)[:, None]

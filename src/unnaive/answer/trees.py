@@ -10,6 +10,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from scipy.special import softmax
 
 from unnaive.answer import tree_kernels as kernels
 from unnaive.answer.evidence import Evidence
@@ -20,7 +21,7 @@ from unnaive.bayes.calibration import Calibration
 from unnaive.bayes.estimate import pooled_log_prior, tables_without_one
 from unnaive.bayes.evidence import weigh
 from unnaive.bayes.kernels import ABSENT
-from unnaive.bayes.scoring import scale_logs
+from unnaive.bayes.scoring import LEAST_SHARE, scale_logs
 from unnaive.common.checks import HEAVIEST, check_factors, check_positive, check_values, expect
 from unnaive.common.threads import in_threads
 from unnaive.common.wording import amount, counted
@@ -535,6 +536,17 @@ class ClassTree(Tree):
         wrong = weight.sum() - weight[best]
         errors = f", {amount(wrong)} wrong" if wrong else ""
         return f"{classes[best]} ({counted(weight.sum(), 'row')}{errors})"
+
+    def calibrated(self, calibration: Calibration) -> ClassTree:
+        """Return the tree with calibrated class shares; nodes keep their majority class."""
+        logs = np.log(np.maximum(self.answer, LEAST_SHARE))
+        shares = softmax(calibration.slope * logs + calibration.intercept, axis=1)
+        counts, nodes = self.class_weight, np.arange(self.n_nodes)
+        best = np.where(counts == counts.max(axis=1, keepdims=True), shares, -1.0).argmax(axis=1)
+        most = shares[nodes, best].copy()
+        shares = np.minimum(shares, (1.0 - 1e-6) * most[:, None])
+        shares[nodes, best] = most
+        return replace(self, answer=shares / shares.sum(axis=1, keepdims=True))
 
     @property
     def share(self) -> NDArray[np.float64]:

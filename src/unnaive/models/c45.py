@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from unnaive.answer import Answer, ClassTree
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from unnaive.answer import ClassTree
+from unnaive.answer.nodes import Node
+from unnaive.answer.trees import lay_out
 from unnaive.common.checks import check_number, check_word
-from unnaive.counts.coded import check_same_rows
-from unnaive.counts.summary import row_factor
-from unnaive.encode import GRID_LIMIT, Categories, Grid, Labels
-from unnaive.estimator import reports_progress
-from unnaive.models._calibration import check_calibration
+from unnaive.discretize import CoarseCoder
+from unnaive.encode import GRID_LIMIT, Bins, Categories, Grid
+from unnaive.encode.coding import coder_sizes
+from unnaive.estimator import Progress
+from unnaive.models import _c45_kernels as kernels
+from unnaive.models.base import FirstPass, check_calibration
+from unnaive.models.coded import CodedTable, read_coded_table
 from unnaive.models.nbtree import TreeClassifier
-from unnaive.models.tree.c45 import C45Rules, report_growing
-from unnaive.models.tree.c45_left_out import (
-    CodedTrees,
-    calibrate_shares,
-    code_here,
-    slope_without_one,
-    smooth_to_parents,
-)
-from unnaive.table import Source
+
+# Weight, in rows, of the shares of a node's parent. More makes leaves of few rows answer like their
+# parents: within the training rows of 10 data sets, 2 had a log loss of 0.877 and an accuracy of
+# 74.0 %, 1 had 0.882 and 74.3 %.
+PARENT_WEIGHT = 1.0
+MANY_VALUES = 0.3  # columns with categories for this share of the rows do not count in averages
 
 
 class C45Classifier(TreeClassifier):
@@ -50,24 +55,19 @@ class C45Classifier(TreeClassifier):
         Deepest level of the tree.
     prune : bool, default=True
         Whether to prune. Subtrees that make as many errors on the training rows as a leaf are
-        always replaced by the leaf, but for tests that calibration keeps.
+        always replaced by the leaf.
     raising : bool, default=True
         Whether pruning may put the largest branch in place of a subtree.
     confidence : float, default=0.25
         Confidence level of the pessimistic errors: smaller prunes more.
     alpha : float, default=1.0
-        Pseudo-count of every class in the leaves' probabilities; 0 takes C4.5's raw shares. With
-        calibration it is for the root alone: the shares of other nodes are pulled to those of their
-        parents, by the weight of one row.
+        Pseudo-count of every class in the class shares of nodes; 0 takes C4.5's raw shares. With
+        calibration it is that of the root alone: the shares of other nodes are smoothed towards
+        their parents' by the weight of one row.
     calibration : {"slope", "none"}, default="slope"
-        Whether the logarithms of the leaves' shares are multiplied by one factor. Rows say which
-        twice, each judged without itself by the nodes on its path, which is too sure, and by a tree
-        of the half of the rows that it is not in, drawn by their numbers, which is not sure enough
-        (of more than 4,096 rows, only those of one half); the factor is the geometric mean. Every
-        class has an intercept: shares add up to those of the training rows, and a leaf predicts the
-        class that most of its rows have. Tests that were pruned though they change no prediction
-        are kept where they tell so much of the classes' shares that they pay for their own
-        description: a rare class has leaves where it is less rare. ``"none"`` is Quinlan's tree.
+        Whether the logarithms of the class shares are multiplied by a slope, with an intercept for
+        each class, fitted to rows scored by trees of other inner folds. A node always predicts its
+        majority class. ``"none"`` is Quinlan's tree.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes' rows.
     categorical_features, max_categories, grid_limit :
@@ -97,8 +97,8 @@ class C45Classifier(TreeClassifier):
     -----
     A value without a child at a node, because no training row had it there, is answered by the
     node; a value never seen at all goes to all children, like a missing one. C4.5 counts an empty
-    leaf for each such value; this tree has none. Shares of rows are multiples of 2**-20, so that
-    the order of rows does not matter.
+    leaf for each such value; this tree has none. Fractions of rows are multiples of 2**-20, so that
+    their sums do not depend on the order of rows.
 
     References
     ----------
@@ -160,48 +160,15 @@ class C45Classifier(TreeClassifier):
         self.grid_limit = grid_limit
         self.n_jobs = n_jobs
 
-    @reports_progress
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Grow and prune the tree.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features), path or `scan`
-        y : array-like of shape (n_samples,), or the name of a column where X is not in memory
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        rules = self._rules()
-        source, summary, factor = self._read_for_tree(X, y, sample_weight)
-        coders = self._fine_coders(summary, factor)
-        class_weights = row_factor(summary, factor)
-        given = (source, coders, summary.labels, class_weights, summary.n_rows)
-        numbered, grower = code_here(*given), self._grower(coders, summary.labels, source)
-        if source.may_change:
-            rows = numbered.rows
-            check_same_rows(summary, coders, class_weights, rows.codes, rows.groups, rows.weight)
-        with report_growing(summary.n_rows, self._hook):
-            tree = grower.grow(numbered.rows)
-            low = grower.slope_by_halves(numbered) if rules.for_shares else None
-        if low is not None:
-            tree = self._calibrate(tree, low)
-        self._set_answer(Answer(summary.schema, summary.labels.classes, tree))
-        return self
-
-    def _grower(
-        self, coders: list[Grid | Categories | None], labels: Labels, source: Source
-    ) -> CodedTrees:
-        return CodedTrees(coders, len(labels), self._rules(), source.storage, self.n_jobs)
-
-    def _calibrate(self, tree: ClassTree, low: float) -> ClassTree:
-        """The tree as sure as it should be; ``low`` is how sure trees of half of the rows are."""
-        tree = smooth_to_parents(tree, float(self.alpha))
-        high = max(low, slope_without_one(tree, float(self.alpha), self.n_jobs))
-        return calibrate_shares(tree, math.sqrt(low * high), self.n_jobs)
+    def _fit_node(self, first: FirstPass) -> Node:
+        summary = first.summary
+        coders = self._fine_coders(summary, first.class_factor)
+        table = read_coded_table(first.source, coders, summary, first.class_factor)
+        growing = Progress("growing and pruning", steps=0, hook=self._hook)
+        tree = grow_c45(table, coders, len(summary.labels), self._options())
+        growing.reach(summary.n_rows)
+        growing.finish()
+        return tree
 
     def _check_parameters(self) -> None:
         check_calibration(self)
@@ -213,16 +180,131 @@ class C45Classifier(TreeClassifier):
         if self.max_depth is not None:
             check_number(self, "max_depth", 0, whole=True)
 
-    def _rules(self) -> C45Rules:
-        return C45Rules(
-            ratio=self.criterion == "gain_ratio",
-            penalty=bool(self.threshold_penalty),
-            by_ratio=self.thresholds == "gain_ratio",
+    def _options(self) -> Options:
+        split = kernels.SplitOptions(
+            use_gain_ratio=self.criterion == "gain_ratio",
+            threshold_penalty=bool(self.threshold_penalty),
+            threshold_by_ratio=self.thresholds == "gain_ratio",
             min_rows=float(self.min_rows),
-            max_depth=self.max_depth,
+            max_depth=-1 if self.max_depth is None else int(self.max_depth),
+        )
+        return Options(
+            split,
             prune=bool(self.prune),
             raising=bool(self.raising),
             confidence=float(self.confidence),
             alpha=float(self.alpha),
-            for_shares=self.calibration == "slope",
+            shrink=self.calibration != "none",
         )
+
+
+class Options(NamedTuple):
+    """Options of `C45Classifier` as growing and pruning take them."""
+
+    split: kernels.SplitOptions
+    prune: bool
+    raising: bool
+    confidence: float
+    alpha: float
+    shrink: bool  # the class shares of nodes towards those of their parents
+
+
+def grow_c45(
+    table: CodedTable,
+    coders: Sequence[Grid | Categories | None],
+    n_classes: int,
+    options: Options,
+) -> ClassTree:
+    """Return the pruned tree of the rows."""
+    rows = _training_rows(table, coders)
+    nodes, n_nodes = kernels.grow(rows, n_classes, options.split)
+    kernels.collapse(nodes, n_nodes)
+    if options.prune:
+        quantile = float(norm.ppf(1.0 - options.confidence))
+        nodes = kernels.prune(rows, nodes, n_nodes, options.confidence, quantile, options.raising)
+    return _number_nodes(nodes, coders, options)
+
+
+def _training_rows(
+    table: CodedTable, coders: Sequence[Grid | Categories | None]
+) -> kernels.TrainingRows:
+    """Return the rows of a table with what kernels need to know of its columns."""
+    grids = [c if isinstance(c, Grid) else Grid(0, np.empty(0), np.empty(0)) for c in coders]
+    sizes = np.array(coder_sizes(coders), dtype=np.int64)
+    numeric = np.array([isinstance(coder, Grid) for coder in coders], dtype=bool)
+    few = numeric | (sizes < MANY_VALUES * len(table))
+    return kernels.TrainingRows(
+        codes=table.codes,
+        sizes=sizes,
+        numeric=numeric,
+        ordinary=few if few.any() else np.ones_like(few),
+        cell_start=np.cumsum([0, *(grid.size for grid in grids)], dtype=np.int64),
+        low=np.concatenate([np.empty(0), *(grid.low for grid in grids)]),
+        high=np.concatenate([np.empty(0), *(grid.high for grid in grids)]),
+        y=table.y,
+        weight=table.weight,
+    )
+
+
+def _number_nodes(
+    nodes: kernels.Nodes, coders: Sequence[Grid | Categories | None], options: Options
+) -> ClassTree:
+    """Return the nodes that pruning has left, parents before children, as a tree."""
+    kept: list[int] = []
+    parents, depths = [], []
+    pending = [(0, -1, 0)]
+    while pending:
+        node, parent, depth = pending.pop()
+        parents.append(parent)
+        depths.append(depth)
+        if nodes.attribute[node] >= 0:
+            first = int(nodes.first_child[node])
+            last = first + int(nodes.n_children[node]) - 1
+            pending += [(child, len(kept), depth + 1) for child in range(last, first - 1, -1)]
+        kept.append(node)
+    attribute = nodes.attribute[kept]
+    tests = [
+        _test_of(nodes, node, coders[j]) if j >= 0 else np.empty(0)
+        for node, j in zip(kept, attribute.tolist(), strict=True)
+    ]
+    tree_coders: list[CoarseCoder] = [
+        Bins(np.unique([tests[n][0] for n in np.flatnonzero(attribute == j)]))
+        if isinstance(coder, Grid)
+        else coder
+        for j, coder in enumerate(coders)
+    ]
+    class_weight = nodes.class_weight[kept]
+    parent_of, levels = np.array(parents, dtype=np.intp), np.array(depths)
+    return ClassTree(
+        **lay_out(tree_coders, attribute, tests, parent_of),
+        depth=levels,
+        class_weight=class_weight,
+        worth=np.where(attribute >= 0, nodes.score[kept], 0.0),
+        answer=_class_shares(class_weight, parent_of, levels, options),
+    )
+
+
+def _class_shares(
+    class_weight: NDArray[np.float64],
+    parent: NDArray[np.intp],
+    depth: NDArray[np.intp],
+    options: Options,
+) -> NDArray[np.float64]:
+    """Return the class shares of nodes, smoothed by a pseudo-count or towards their parents."""
+    smoothed = class_weight + options.alpha
+    shares: NDArray[np.float64] = smoothed / smoothed.sum(axis=1, keepdims=True)
+    if options.shrink:
+        for level in range(1, int(depth.max()) + 1):
+            nodes = np.flatnonzero(depth == level)
+            pulled = class_weight[nodes] + PARENT_WEIGHT * shares[parent[nodes]]
+            shares[nodes] = pulled / pulled.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _test_of(nodes: kernels.Nodes, node: int, coder: Grid | Categories | None) -> NDArray[Any]:
+    """Return the cut of a threshold, or the slots of the categories that have a child."""
+    if isinstance(coder, Grid):
+        return coder.high[[nodes.cut[node] - 1]]
+    assert coder is not None
+    start = nodes.route_start[node]
+    return np.flatnonzero(nodes.route[start : start + coder.size] >= 0) + 1

@@ -3,47 +3,42 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer import Answer, ClassForest
-from unnaive.answer.forest import FARTHEST, STEEPEST
-from unnaive.bayes.estimate import check_class_weight, class_factor
+from unnaive.answer import ClassForest
+from unnaive.answer.forest import ROWS, mean_leaves
+from unnaive.answer.nodes import Node
+from unnaive.bayes.calibration import HeldOut
 from unnaive.common.checks import check_count_or_share, check_number, expect
+from unnaive.common.threads import in_threads
 from unnaive.counts import Wanted
-from unnaive.encode import GRID_LIMIT
-from unnaive.encode.draws import branch_seeds
-from unnaive.estimator import Progress, reports_progress
+from unnaive.discretize import CoarseCoder
+from unnaive.encode import GRID_LIMIT, Bins
+from unnaive.encode.coding import coder_sizes, row_slots
+from unnaive.encode.draws import branch_seeds, draw_poisson, lane
+from unnaive.estimator import Progress
+from unnaive.models._forest_kernels import ForestRows, GrownTree, TreeParams, grow_tree
 from unnaive.models._out_of_bag import (
     OUT_OF_BAG,
     OutOfBag,
-    match_by_all,
     out_of_bag_accuracy,
-    rows_of_all,
     warn_of_unjudged,
 )
-from unnaive.models._seeding import draw_seed
-from unnaive.models.base import TableClassifier
+from unnaive.models.base import FirstPass, TableClassifier, check_calibration
 from unnaive.models.boost.coding import number_columns
-from unnaive.models.tree.forest import (
-    Bags,
-    CodedTable,
-    answer_drawn,
-    calibrate,
-    code_table,
-    grow_forest,
-)
-from unnaive.models.tree.forest_kernels import Limits
+from unnaive.models.coded import CodedTable, read_coded_table
+from unnaive.models.held_out import CalibrationRows, out_of_bag
 from unnaive.table import Schema
+from unnaive.table.storage import stretches
 
-ALPHAS = (0.01, 0.1, 1.0)  # tried on rows out of bag
-MOST_ALPHA = 10_000.0
-USUAL_ALPHA = 0.1  # where nothing is out of bag
-SHAPE_BINS = 2  # intervals of pairs of columns, which a forest does not have
+PAIR_BINS = 2  # bins of pairs of columns, which a forest does not have
+TREES = 16  # grown between two reports of progress
+FEW_DRAWS = 50.0  # bags of more draws on average are never empty
 
 
 class RandomForestClassifier(OutOfBag, TableClassifier):
@@ -70,13 +65,11 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
         Expected rows that a tree draws, as a share of all; at most 1.
     oob_score : bool, default=False
         Whether to judge each row by the trees that have not drawn it.
-    alpha : float or "oob", default="oob"
-        Rows added to every leaf, spread over the classes as these are in all rows, so that no class
-        is impossible; "oob" takes the one of least log loss on rows that trees have not drawn.
-    power : float or "oob", default="oob"
-        Power that the mean of the leaves is raised to: more than 1 makes the forest surer. "oob" is
-        as for ``alpha``, and gives every class an intercept, so that classes are as probable over
-        the training rows as they are frequent.
+    alpha : float, default=0.1
+        Pseudo-count of every leaf, spread over the classes as these are in all rows.
+    calibration : {"slope", "none"}, default="slope"
+        Whether the logarithms of the mean of the leaves are multiplied by a slope, with an
+        intercept for each class, fitted to out-of-bag rows (without ``bootstrap``, to inner folds).
     max_bins : int, default=256
         Most intervals of a number.
     class_weight : dict, "balanced" or None, default=None
@@ -98,8 +91,8 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
     oob_score_ : float
         Share of rows, by weight, that the trees that have not drawn them get right.
     oob_decision_function_ : array of shape (n_samples, n_classes)
-        Probabilities by the trees that have not drawn a row; NaN where all have. Rows of weight
-        zero are left out.
+        Mean of the leaves of the trees that have not drawn a row, before calibration; NaN where all
+        have. Rows of weight zero are left out.
     schema_ : Schema
         Names and kinds of the columns.
     n_features_in_ : int
@@ -112,10 +105,9 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
 
     Notes
     -----
-    How often a tree draws a row is a Poisson draw by the seed and the row's place among all rows
-    sorted by their values: the order of rows, their partition and the number of threads change
-    nothing. Categories are sorted by their share of one class within the node; of more than two
-    classes, one that the node has is drawn.
+    How often a tree draws a row is a Poisson draw by the seed and the number of the row: neither
+    blocks nor threads change anything. Categories are sorted by their share of one class within the
+    node; of more than two classes, one that the node has is drawn.
 
     References
     ----------
@@ -133,6 +125,7 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
 
     _n_passes = 2
     _adds_up = False
+    _brings_rows = "trees are grown from coded rows"
     _optional_attributes = TableClassifier._optional_attributes | OUT_OF_BAG
 
     def __init__(
@@ -145,8 +138,8 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
         bootstrap: bool = True,
         max_samples: float = 1.0,
         oob_score: bool = False,
-        alpha: Any = "oob",
-        power: Any = "oob",
+        alpha: float = 0.1,
+        calibration: str = "slope",
         max_bins: int = 256,
         class_weight: Any = None,
         categorical_features: Any = "from_dtype",
@@ -163,7 +156,7 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
         self.max_samples = max_samples
         self.oob_score = oob_score
         self.alpha = alpha
-        self.power = power
+        self.calibration = calibration
         self.max_bins = max_bins
         self.class_weight = class_weight
         self.categorical_features = categorical_features
@@ -172,44 +165,6 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @reports_progress
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Grow the trees.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features), path or `scan`
-        y : array-like of shape (n_samples,), or the name of a column where X is not in memory
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            A row drawn twice counts twice its weight.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        source, summary = self._read(X, y, sample_weight)
-        classes = summary.labels.classes
-        check_class_weight(self.class_weight, classes)
-        factor = class_factor(self.class_weight, classes, summary.counts.totals)
-        coders = number_columns(
-            summary, factor, self.max_bins, SHAPE_BINS, self.max_categories
-        ).coders
-        table = code_table(source, coders, summary, factor)
-        seeds = branch_seeds(draw_seed(self.random_state), self.n_estimators)
-        bags = Bags(seeds, float(self.max_samples) if self.bootstrap else None, summary.n_rows)
-        growing = Progress(
-            "growing trees", self.n_estimators, "trees", step="tree", steps=self.n_estimators,
-            n_rows=summary.n_rows, hook=self._hook,
-        )  # fmt: skip
-        limits = self._limits(len(coders))
-        forest = grow_forest(table, coders, bags, limits, self.n_jobs, growing)
-        growing.finish()
-        self._drop_out_of_bag()
-        forest = self._calibrate(forest, table, bags, summary.counts.totals)
-        self._set_answer(Answer(summary.schema, classes, forest))
-        return self
-
     @property
     def forest_(self) -> ClassForest:
         """All trees."""
@@ -217,46 +172,80 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
         assert isinstance(forest, ClassForest)
         return forest
 
-    def _calibrate(
-        self, forest: ClassForest, table: CodedTable, bags: Bags, totals: NDArray[np.float64]
-    ) -> ClassForest:
-        """The forest with its pseudo-rows, power and intercepts; rows judged out of bag are kept
-        where that is asked for.
-        """
-        alphas = ALPHAS if self.alpha == "oob" else (float(self.alpha),)
-        power = None if self.power == "oob" else float(self.power)
-        if not self.bootstrap:
-            alpha = USUAL_ALPHA if self.alpha == "oob" else alphas[0]
-            return replace(forest, alpha=alpha, power=power or 1.0)
-        if power is not None and len(alphas) == 1 and not self.oob_score:
-            return replace(forest, alpha=alphas[0], power=power)
-        judged = calibrate(forest, table, bags, alphas, power, self.n_jobs)
-        # Where a class is rare, leaves must know its share: more pseudo-rows while they help.
-        while self.alpha == "oob" and judged.alpha == alphas[-1] < MOST_ALPHA:
-            alphas = (10.0 * alphas[-1],)
-            more = calibrate(forest, table, bags, alphas, power, self.n_jobs)
-            judged = more if more.loss < judged.loss else judged
-        forest = replace(forest, alpha=judged.alpha, power=judged.power)
-        if power is None:
-            groups, weight = table.rows.groups, table.weight
-            drawn = rows_of_all(np.arange(len(groups)), groups, totals)
-            by_all = answer_drawn(forest, table, drawn, self.n_jobs)
-            found = match_by_all(1.0, by_all, groups, weight, self.n_jobs)
-            forest = replace(forest, intercept=np.clip(found.intercept, -FARTHEST, FARTHEST))
+    def _fit_node(self, first: FirstPass) -> Node:
+        summary = first.summary
+        bins = (self.max_bins, PAIR_BINS, self.max_categories)
+        coders = number_columns(summary, first.class_factor, *bins).coders
+        table = read_coded_table(first.source, coders, summary, first.class_factor)
+        mean = float(self.max_samples) if self.bootstrap else None
+        self._draws = BootstrapDraws(first.seed, self.n_estimators, mean, table.row_ids)
+        forest = self._grow(table, coders, len(summary.labels))
         if self.oob_score:
-            self._judge(forest.calibrate(judged.shares), table)
+            self._set_out_of_bag(forest, table)
         return forest
 
-    def _judge(self, each: NDArray[np.float64], table: CodedTable) -> None:
-        """Keep what trees say of rows that they have not drawn."""
-        warn_of_unjudged(each, "drawn by every tree", 4)
-        self.oob_score_ = out_of_bag_accuracy(each, table.rows.groups, table.weight)
-        self.oob_decision_function_ = np.empty_like(each)
-        self.oob_decision_function_[table.order] = each
-
-    def _limits(self, n_columns: int) -> Limits:
+    def _grow(
+        self, table: CodedTable, coders: Sequence[CoarseCoder], n_classes: int
+    ) -> ClassForest:
+        """Grow a tree for each bag; threads grow them independently."""
+        rows = ForestRows(
+            table.codes,
+            np.array(coder_sizes(coders), dtype=np.int64),
+            np.array([isinstance(coder, Bins) for coder in coders], dtype=bool),
+            table.y,
+            n_classes,
+        )
         depth = -1 if self.max_depth is None else int(self.max_depth)
-        return Limits(self._n_tried(n_columns), float(self.min_samples_leaf), depth)
+        params = TreeParams(self._n_tried(len(coders)), float(self.min_samples_leaf), depth)
+
+        def grow(tree: int) -> GrownTree:
+            weight = self._draws.weights(tree) * table.weight
+            return grow_tree(rows, weight, params, self._draws.seeds[tree])
+
+        growing = Progress(
+            "growing trees", self.n_estimators, "trees", step="tree", steps=self.n_estimators,
+            n_rows=len(table), hook=self._hook,
+        )  # fmt: skip
+        trees: list[GrownTree] = []
+        for first in range(0, self.n_estimators, TREES):
+            more = range(first, min(first + TREES, self.n_estimators))
+            trees += in_threads(grow, more, self.n_jobs)
+            growing.add(len(more))
+            if growing.stopped:
+                break
+        growing.finish()
+        class_weight = np.bincount(table.y, table.weight, n_classes)
+        return _join_trees(trees, coders, float(self.alpha), class_weight / class_weight.sum())
+
+    def _held_out(
+        self, node: Node, first: FirstPass, rows: CalibrationRows, by_column: bool
+    ) -> HeldOut:
+        if not self.bootstrap:
+            return super()._held_out(node, first, rows, by_column)
+        assert isinstance(node, ClassForest)
+        slots = row_slots(rows.block, node.coders)
+        proba = self._out_of_bag_proba(node, slots, rows.block.row_ids)
+        return out_of_bag(proba, rows.y, rows.sample_weight)
+
+    def _out_of_bag_proba(
+        self, forest: ClassForest, slots: NDArray[Any], row_ids: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the mean of the leaves of the trees without a row; NaN where all have drawn it."""
+        arrays = forest.trees()
+
+        def score(part: slice) -> NDArray[np.float64]:
+            out = self._draws.oob_mask(row_ids[part])[: forest.n_trees]
+            return mean_leaves(slots[part], arrays, forest.prior, out)
+
+        return np.concatenate(
+            list(in_threads(score, list(stretches(len(row_ids), ROWS)), self.n_jobs))
+        )
+
+    def _set_out_of_bag(self, forest: ClassForest, table: CodedTable) -> None:
+        proba = self._out_of_bag_proba(forest, table.codes.T, table.row_ids)
+        warn_of_unjudged(proba, "drawn by every tree", 4)
+        self.oob_score_ = out_of_bag_accuracy(proba, table.y, table.weight)
+        self.oob_decision_function_ = proba
 
     def _n_tried(self, n_columns: int) -> int:
         """Columns tried at each node."""
@@ -277,10 +266,8 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
     def _check_parameters(self) -> None:
         check_number(self, "n_estimators", 1, whole=True)
         check_number(self, "min_samples_leaf", 0)
-        if self.alpha != "oob":
-            check_number(self, "alpha", 0)
-        if self.power != "oob":
-            check_number(self, "power", 1e-3, STEEPEST)
+        check_number(self, "alpha", 0)
+        check_calibration(self)
         check_number(self, "max_samples", 0, 1)
         check_number(self, "max_bins", 2, GRID_LIMIT, whole=True)
         if self.max_depth is not None:
@@ -305,3 +292,71 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
         super()._check_learned()
         expect(isinstance(self.answer_.root, ClassForest), "the answer is no forest.")
         self._check_out_of_bag()
+
+
+class BootstrapDraws:
+    """How often each tree draws each row: Poisson draws, or once where nothing is drawn.
+
+    Parameters
+    ----------
+    seed, n_trees : int
+    mean : float or None
+        Expected draws of a row; None if every bag has all rows once.
+    row_ids : array of shape (rows,)
+        Numbers of the training rows.
+    """
+
+    def __init__(
+        self, seed: int, n_trees: int, mean: float | None, row_ids: NDArray[np.int64]
+    ) -> None:
+        self.seeds, self.mean, self.row_ids = branch_seeds(seed, n_trees), mean, row_ids
+
+    def weights(self, tree: int) -> NDArray[np.float64]:
+        """Return the draws of one tree; all rows if it draws none, as in a tiny table."""
+        if self.mean is None:
+            return np.ones(len(self.row_ids))
+        seed = self.seeds[tree : tree + 1]
+        drawn = lane(draw_poisson(seed, self.row_ids, self.mean), 0)
+        return drawn.astype(np.float64) if drawn.any() else np.ones(len(drawn))
+
+    def oob_mask(self, row_ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which trees have not drawn which rows, trees x rows."""
+        assert self.mean is not None
+        words = draw_poisson(self.seeds, row_ids, self.mean)
+        out = np.stack([lane(words, t) == 0 for t in range(len(self.seeds))])
+        if self.mean * len(self.row_ids) < FEW_DRAWS:
+            empty = [self.weights(t).all() for t in range(len(self.seeds))]
+            out[np.array(empty)] = False
+        return out
+
+
+def _join_trees(
+    trees: Sequence[GrownTree],
+    coders: Sequence[CoarseCoder],
+    alpha: float,
+    prior: NDArray[np.float64],
+) -> ClassForest:
+    """Return the trees end to end; routes of categories begin later."""
+    numeric = np.array([*(isinstance(coder, Bins) for coder in coders), True])
+    words = np.cumsum([0, *(len(tree.route) for tree in trees)])
+    tests = [
+        np.where(numeric[tree.attribute], tree.test, tree.test + before).astype(np.int32)
+        for tree, before in zip(trees, words[:-1], strict=True)
+    ]
+
+    def join(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(tree, name) for tree in trees])
+
+    return ClassForest(
+        coders=tuple(coders),
+        start=np.cumsum([0, *(len(tree.attribute) for tree in trees)], dtype=np.int64),
+        attribute=join("attribute"),
+        test=np.concatenate(tests),
+        missing_first=join("missing_first"),
+        route=join("route"),
+        n_entries=join("n_entries"),
+        entry_class=join("entry_class"),
+        entry_weight=join("entry_weight"),
+        alpha=alpha,
+        prior=prior,
+    )

@@ -18,7 +18,7 @@ from unnaive.answer import NaiveBayesTree
 from unnaive.answer.nodes import Node
 from unnaive.answer.trees import Tree, lay_out
 from unnaive.bayes import Smoothing
-from unnaive.bayes.estimate import check_class_weight, class_factor, log_likelihood, log_prior
+from unnaive.bayes.estimate import log_likelihood, log_prior
 from unnaive.common.checks import check_count_or_share, check_number, check_word, expect
 from unnaive.common.threads import in_threads
 from unnaive.counts import Summary, Wanted
@@ -39,7 +39,7 @@ from unnaive.models.coded import (
     group_rare_categories,
     read_coded_table,
 )
-from unnaive.table import Schema, Source
+from unnaive.table import Schema
 from unnaive.table.storage import Storage
 
 MAX_FEATURES = 128  # features that a node evaluates, unless it is told how many
@@ -72,15 +72,6 @@ class TreeClassifier(TableClassifier):
 
     def _wanted(self, schema: Schema) -> Wanted:
         return Wanted(schema.numeric)
-
-    def _read_for_tree(
-        self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[Source, Summary, NDArray[np.float64]]:
-        """Return the rows, what one pass leaves, and the user's factor of each class."""
-        source, summary = self._read(X, y, sample_weight)
-        classes = summary.labels.classes
-        check_class_weight(self.class_weight, classes)
-        return source, summary, class_factor(self.class_weight, classes, summary.counts.totals)
 
     def _fine_coders(
         self, summary: Summary, factor: NDArray[np.float64]

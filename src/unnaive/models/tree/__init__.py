@@ -1,1 +1,0 @@
-"""Trees: growing them, and asking them."""
