@@ -12,8 +12,8 @@ from sklearn.metrics import mutual_info_score
 import unnaive
 from helpers import assert_same_model
 from unnaive.counts.information import information_of, most_informative
+from unnaive.models import nbtree
 from unnaive.models.boost import pairs
-from unnaive.models.tree import branches
 
 CODES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=40)
 
@@ -67,10 +67,10 @@ def wide(n_columns, seed=0):
 def test_of_very_many_columns_those_that_matter_are_looked_at(model, monkeypatch):
     X, y = wide(24)
     whole = clone(model).fit(X, y)
-    monkeypatch.setattr(branches, "CANDIDATES", 24)
+    monkeypatch.setattr(nbtree, "MAX_FEATURES", 24)
     monkeypatch.setattr(pairs, "MOST_COLUMNS", 24)
     assert_same_model(whole, clone(model).fit(X, y))  # so many are all looked at
-    monkeypatch.setattr(branches, "CANDIDATES", 4)
+    monkeypatch.setattr(nbtree, "MAX_FEATURES", 4)
     monkeypatch.setattr(pairs, "MOST_COLUMNS", 4)
     few = clone(model).fit(X, y)
     if hasattr(few, "pairs_"):

@@ -283,10 +283,12 @@ class ClassForest(Node):
         shares, bars = self.contributions(block, n_jobs)
         base = np.maximum(shares, LEAST_SHARE)
         total = bars.sum(axis=1)
-        change = np.maximum(base + total, LEAST_SHARE) / base - 1.0  # relative to the roots
-        there = total != 0.0
-        factor = np.ones_like(total) / base
-        factor[there] = np.log1p(change[there]) / total[there]
+        mean = np.maximum(base + total, LEAST_SHARE)
+        change = total / base  # near 0 the logarithm of a ratio loses digits
+        log_ratio = np.where(
+            np.abs(change) < 0.5, np.log1p(change.clip(-0.5, 0.5)), np.log(mean / base)
+        )
+        factor = np.divide(log_ratio, total, out=1.0 / (base + 0.0 * total), where=total != 0.0)
         baseline = np.tile(self._baseline(shares), (block.n_rows, 1))
         contributions = self.power * factor[:, None] * bars
         return Evidence(baseline, contributions, block.schema.names, classes)
