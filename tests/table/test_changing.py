@@ -12,6 +12,7 @@ from sklearn.base import clone
 from unnaive import (
     BoostedNaiveBayesClassifier,
     C45Classifier,
+    HierarchicalMixtureClassifier,
     LatentClassClusterer,
     NaiveBayesClassifier,
     NBTreeClassifier,
@@ -30,6 +31,7 @@ MODELS = [
     RandomForestClassifier(n_estimators=2, class_weight="balanced", random_state=0),
     BoostedNaiveBayesClassifier(n_estimators=2, numeric="width", class_weight="balanced"),
     UnnaiveBayesClassifier(max_rounds=2, random_state=0),
+    HierarchicalMixtureClassifier(numeric="width", training="batch", random_state=0),
 ]
 CHANGES = {
     "a number": (lambda table: table.assign(x=table["x"].where(table.index != 7, 3e6)), "'x' has"),

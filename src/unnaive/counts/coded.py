@@ -192,18 +192,30 @@ def check_same_rows(
     weight : array or None
         Weights of the rows, multiplied by ``class_weight`` of their class.
     """
-    n_classes, sizes = len(summary.labels), coder_sizes(coders)
-    now, columns = CountTable.empty(n_classes, sizes), list(slots)
-    for part in stretches(len(groups)):
-        own, each = groups[part].astype(np.intp), None if weight is None else weight[part]
-        now.totals[:] += np.bincount(own, each, n_classes)
-        for j, column in enumerate(columns):
-            counts = now.attribute(j)
-            cells = own * counts.shape[1] + column[part]
-            counts += np.bincount(cells, each, counts.size).reshape(counts.shape)
+    sizes = coder_sizes(coders)
+    now = count_slots(slots, groups, weight, sizes, len(summary.labels))
     places = [_slot_map(*pair) for pair in zip(summary.coders, coders, strict=True)]
     first = summary.counts.coarsen(places, sizes).scale_groups(class_weight)
     check_same_counts(summary.schema.names, first, now)
+
+
+def count_slots(
+    slots: Iterable[NDArray[Any]],
+    groups: NDArray[Any],
+    weight: NDArray[np.float64] | None,
+    sizes: Sequence[int],
+    n_groups: int,
+) -> CountTable:
+    """Return the counts of rows, whose slots come column by column."""
+    table, columns = CountTable.empty(n_groups, sizes), list(slots)
+    for part in stretches(len(groups)):
+        own, each = groups[part].astype(np.intp), None if weight is None else weight[part]
+        table.totals[:] += np.bincount(own, each, n_groups)
+        for j, column in enumerate(columns):
+            counts = table.attribute(j)
+            cells = own * counts.shape[1] + column[part]
+            counts += np.bincount(cells, each, counts.size).reshape(counts.shape)
+    return table
 
 
 def _slot_map(fine: AnyCoder, coder: AnyCoder) -> NDArray[np.intp] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple, Self, TypeAlias
 
@@ -19,9 +20,9 @@ from unnaive.bayes import Smoothing
 from unnaive.bayes.build import build_scorer
 from unnaive.bayes.estimate import log_prior
 from unnaive.common.checks import HEAVIEST, check_number, check_values, check_word, expect
-from unnaive.common.threads import in_order
+from unnaive.common.threads import in_order, in_threads
 from unnaive.counts import CountTable
-from unnaive.counts.coded import GRAIN
+from unnaive.counts.coded import GRAIN, check_same_counts, count_slots
 from unnaive.counts.summary import refuse_new
 from unnaive.counts.table import EXTRA_SLOTS
 from unnaive.discretize import CoarseCoder, RuledEstimator
@@ -36,8 +37,8 @@ from unnaive.models.base import FirstPass, TableClassifier, check_calibration
 from unnaive.models.coded import CodedTable, code_block
 from unnaive.models.held_out import CalibrationRows
 from unnaive.table import Block, Source
-from unnaive.table.records import MemoryRecords, Records, keep_records
-from unnaive.table.storage import join_records, keep
+from unnaive.table.records import MemoryRecords, Records, keep_records, whole_record
+from unnaive.table.storage import join_records
 
 Layers: TypeAlias = tuple[int, ...]
 Growth: TypeAlias = list[tuple[Layers, float]]  # architectures tried, with their accuracy
@@ -201,25 +202,25 @@ class HierarchicalMixtureClassifier(TableClassifier, RuledEstimator):
     # Learning -------------------------------------------------------------------------------
 
     def _fit_node(self, first: FirstPass) -> Node:
-        self._set_first_pass(first)
-        rows = self._read_rows(first.source, first.summary.labels)
-        with rows.records:
+        counts = self._set_first_pass(first)
+        with self._read_rows(first.source, first.summary.labels, counts) as rows:
             self.layers_, self.growth_ = self._choose_layers(rows)
             shape = Shape.of(self.layers_, len(self.classes_))
             progress = Progress(
-                "training", self.n_sweeps, "sweeps", n_rows=rows.n_rows, step="sweep",
+                "training", self.n_sweeps, "sweeps", n_rows=first.summary.n_rows, step="sweep",
                 steps=self.n_sweeps, hook=self._hook,
             )  # fmt: skip
             counters, self.n_sweeps_ = self._train(rows, shape, progress)
             progress.finish()
         return self._node(shape, counters)
 
-    def _set_first_pass(self, first: FirstPass) -> None:
-        """Store what later calls need of the first pass."""
+    def _set_first_pass(self, first: FirstPass) -> CountTable:
+        """Store what later calls need of the first pass; return its counts."""
         coarse = self._coarsen(first.summary, first.class_factor)
         self.coders_, self.factor_ = coarse.coders, coarse.factor
         self.seed_, self.classes_ = first.seed, first.summary.labels.classes
         self._remember(first.summary.schema)
+        return coarse.counts
 
     @available_if(_has_layers)  # type: ignore[untyped-decorator]
     @reports_progress
@@ -253,7 +254,7 @@ class HierarchicalMixtureClassifier(TableClassifier, RuledEstimator):
             source, summary = self._read(X, y, sample_weight)
             if classes is not None:
                 summary = summary.announce(label_groups(read_target(classes))[0])
-            self._set_first_pass(self._first_pass(source, summary))
+            counts: CountTable | None = self._set_first_pass(self._first_pass(source, summary))
             self.layers_, self.growth_, self.n_sweeps_ = layers, [], 0
             shape = Shape.of(layers, len(self.classes_))
             table = initial_table(shape, self.coders_, self.noise, self.seed_)
@@ -264,27 +265,41 @@ class HierarchicalMixtureClassifier(TableClassifier, RuledEstimator):
                     f"layers is now {layers}, but the model was begun with {shape.layers}; set it "
                     "back, or fit again."
                 )
-            source = self._rows_to_learn(X, y, sample_weight, self.schema_)
-        rows = self._read_rows(source, Labels(self.classes_))
-        with rows.records:
-            seed = branch_seed(self.seed_, self.n_sweeps_)
+            source, counts = self._rows_to_learn(X, y, sample_weight, self.schema_), None
+        seed = branch_seed(self.seed_, self.n_sweeps_)
+        with self._read_rows(source, Labels(self.classes_), counts) as rows:
             counters = self._sweep(rows, shape, counters_of(table), seed)
         self.n_sweeps_ += 1
         self._set_answer(Answer(self.schema_, self.classes_, self._node(shape, counters)))
         return self
 
-    def _read_rows(self, source: Source, labels: Labels) -> _Rows:
-        """Code the rows: one record where training visits one after another, or parts of them."""
-        code = partial(_code_rows, self.coders_, labels, self.factor_)
-        records: Records[CodedTable]
-        if self.training == "online" or self.layers == "grow":
-            table = join_records(keep(source, code), source.storage)
-            records = MemoryRecords([table], source.storage)
-            return _Rows(records, len(table), float(table.weight.sum()))
-        records, (n_rows, weight) = keep_records(
-            source, lambda block: _with_size(code(block)), _add_pairs
-        )
-        return _Rows(records, n_rows, weight)
+    @contextmanager
+    def _read_rows(
+        self, source: Source, labels: Labels, counts: CountTable | None
+    ) -> Iterator[_Rows]:
+        """Code the rows, whose counts are known from the first pass, and keep them meanwhile.
+
+        They are one record where training visits one after another, or parts of them.
+        """
+        coders, factor = self.coders_, self.factor_
+
+        def read(block: Block) -> tuple[CodedTable, CountTable]:
+            assert block.target is not None
+            refuse_new(labels, label_groups(block.target)[0])
+            table = code_block(block, coders, labels, factor)
+            sizes, n_classes = coder_sizes(coders), len(labels)
+            return table, count_slots(table.codes, table.y, table.weight, sizes, n_classes)
+
+        records, found = keep_records(source, read, operator.add)
+        with records:
+            if counts is not None:
+                check_same_counts(self.schema_.names, counts, found)
+            weight = float(found.totals.sum())
+            if self.training == "batch" and self.layers != "grow":
+                yield _Rows(records, weight)
+                return
+            table = join_records(list(records.each(whole_record)), source.storage)
+        yield _Rows(MemoryRecords([table], source.storage), weight)
 
     def _train(
         self, rows: _Rows, shape: Shape, progress: Progress | None = None
@@ -320,13 +335,15 @@ class HierarchicalMixtureClassifier(TableClassifier, RuledEstimator):
         folds, n_folds = assign_folds(self.cv, self.seed_, table.row_ids, table.y)
         progress = Progress(
             "choosing layers", unit="architectures", step="architecture", steps=None,
-            n_rows=rows.n_rows * self.n_sweeps * n_folds, hook=self._hook,
+            n_rows=len(table) * self.n_sweeps * n_folds, hook=self._hook,
         )  # fmt: skip
 
         def accuracy(layers: Layers) -> float:
             if progress.stopped:
                 return -math.inf
-            right = [self._right(table, folds == k, layers) for k in range(n_folds)]
+            right = in_threads(
+                lambda k: self._right(table, folds == k, layers), range(n_folds), self.n_jobs
+            )
             progress.add(1)
             return math.fsum(right) / rows.weight
 
@@ -340,7 +357,7 @@ class HierarchicalMixtureClassifier(TableClassifier, RuledEstimator):
             return 0.0
         train, test = table.take(np.flatnonzero(~held_out)), table.take(np.flatnonzero(held_out))
         shape = Shape.of(layers, len(self.classes_))
-        rows = _Rows(MemoryRecords([train]), len(train), float(train.weight.sum()))
+        rows = _Rows(MemoryRecords([train]), float(train.weight.sum()))
         counters, _ = self._train(rows, shape)
         every = _rescale_every(counters, rows.weight, self.gamma)
         predicted = np.empty(len(test), np.intp)
@@ -452,28 +469,10 @@ def grow_layers(accuracy: Callable[[Layers], float], max_experts: int) -> tuple[
 
 
 class _Rows(NamedTuple):
-    """All rows, where they are; how many there are, and their weight."""
+    """All rows, where they are, and their weight."""
 
     records: Records[CodedTable]
-    n_rows: int
     weight: float
-
-
-def _code_rows(
-    coders: Sequence[AnyCoder], labels: Labels, factor: NDArray[np.float64], block: Block
-) -> CodedTable:
-    """Code a block; values that the coders do not know count as missing, new labels are refused."""
-    assert block.target is not None
-    refuse_new(labels, label_groups(block.target)[0])
-    return code_block(block, coders, labels, factor)
-
-
-def _with_size(table: CodedTable) -> tuple[CodedTable, tuple[int, float]]:
-    return table, (len(table), float(table.weight.sum()))
-
-
-def _add_pairs(a: tuple[int, float], b: tuple[int, float]) -> tuple[int, float]:
-    return a[0] + b[0], a[1] + b[1]
 
 
 def _slots_by_row(
