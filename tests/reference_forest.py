@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from unnaive.encode.draws import row_bits
+from unnaive.encode.hashing import row_bits
 
 
 class Draws:

@@ -42,7 +42,7 @@ from unnaive.choose import make_model
 from unnaive.choose.comparison import MEASURES, differ, spread
 from unnaive.choose.pooled import refit_pool
 from unnaive.common.registry import family
-from unnaive.encode.draws import deal_folds
+from unnaive.encode.hashing import deal_folds
 from unnaive.encode.sampling import sample_rows
 from unnaive.table import arrow, open_table
 

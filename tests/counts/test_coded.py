@@ -12,10 +12,9 @@ from helpers import mixed_table
 from unnaive import BaggedNaiveBayesClassifier, NaiveBayesClassifier
 from unnaive.bayes.coded import coded_scores, judge
 from unnaive.counts import CountTable
-from unnaive.counts.coded import row_coder, table_of
-from unnaive.encode.coding import coder_sizes, column_slots
-from unnaive.encode.draws import branch_seeds, draw_poisson, draw_uniform, lane
-from unnaive.encode.joint import joint_runs
+from unnaive.counts.encoded_rows import joint_runs, row_coder, table_of
+from unnaive.encode.coders import coder_sizes, column_slots
+from unnaive.encode.hashing import branch_seeds, draw_poisson, draw_uniform, lane
 from unnaive.table import open_table
 
 

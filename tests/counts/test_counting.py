@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 
 import reference
 from unnaive.counts import CountTable, Moments, Wanted, kernels
-from unnaive.counts.gather import gather
+from unnaive.counts.counting import summarize
 from unnaive.counts.moments import add_moments
 from unnaive.encode.labels import read_target
 from unnaive.table import open_table
@@ -24,7 +24,7 @@ RNG = np.random.default_rng(0)
 def summary_of(X, y, weight=None, *, moments=(), n_jobs=None, numeric=()):
     source = open_table(BaseEstimator(), X, read_target(y), weight)
     wanted = Wanted(frozenset(numeric), frozenset(moments))
-    return gather(source, lambda _: wanted, n_jobs=n_jobs)
+    return summarize(source, lambda _: wanted, n_jobs=n_jobs)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])

@@ -11,7 +11,7 @@ from sklearn.metrics import mutual_info_score
 
 import unnaive
 from helpers import assert_same_model
-from unnaive.counts.information import information_of, most_informative
+from unnaive.counts.table import information_of, most_informative
 from unnaive.models import nbtree
 from unnaive.models.boost import pairs
 

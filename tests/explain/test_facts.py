@@ -28,7 +28,7 @@ from unnaive import (
     report,
 )
 from unnaive.bayes.evidence import weigh
-from unnaive.encode.coding import column_slots
+from unnaive.encode.coders import column_slots
 from unnaive.explain import (
     discriminate,
     distinguishing_values,

@@ -422,14 +422,14 @@ def test_counts_that_would_fill_the_memory_are_refused():
 
 
 def test_rows_in_several_tasks_are_all_counted(monkeypatch):
-    gather = sys.modules["unnaive.counts.gather"]
+    counting = sys.modules["unnaive.counts.counting"]
     discretizer = sys.modules["unnaive.discretize.discretizer"]
     X, y = mixed_table(3000)
     cats = X[["city", "plan", "member"]]
     expected = NB().fit(cats, y)
     numbers = X[["age", "income"]].to_numpy()
     whole = Discretizer("width").fit_transform(numbers)
-    monkeypatch.setattr(gather, "JOINT_ROWS", 700)
+    monkeypatch.setattr(counting, "JOINT_ROWS", 700)
     monkeypatch.setattr(discretizer, "ROWS", 700)
     assert_same_model(expected, NB(n_jobs=2).fit(cats, y))
     np.testing.assert_array_equal(whole, Discretizer("width", n_jobs=2).fit_transform(numbers))

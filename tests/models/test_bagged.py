@@ -13,7 +13,7 @@ import unnaive
 from blocks import split_memory
 from helpers import assert_same_model, mixed_table, nominal_table
 from unnaive import BaggedNaiveBayesClassifier
-from unnaive.encode.draws import branch_seeds, draw_poisson, lane
+from unnaive.encode.hashing import branch_seeds, draw_poisson, lane
 from unnaive.models import _row_draw
 
 BAGGED = BaggedNaiveBayesClassifier

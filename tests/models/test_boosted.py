@@ -11,7 +11,7 @@ import reference_boosting as reference
 from blocks import split_memory
 from helpers import assert_same_model, mixed_table, nominal_table
 from unnaive import BoostedNaiveBayesClassifier, NaiveBayesClassifier
-from unnaive.encode.draws import branch_seeds, draw_uniform
+from unnaive.encode.hashing import branch_seeds, draw_uniform
 from unnaive.models import _row_draw
 from unnaive.models.ensemble.left_out_columns import judge_columns
 

@@ -18,8 +18,8 @@ from helpers import assert_same_model, mixed_table
 from unnaive import RandomForestClassifier
 from unnaive.answer.forest import ClassForest
 from unnaive.encode import Bins
-from unnaive.encode.coding import column_slots
-from unnaive.encode.draws import branch_seeds, draw_poisson, lane
+from unnaive.encode.coders import column_slots
+from unnaive.encode.hashing import branch_seeds, draw_poisson, lane
 from unnaive.table import open_table
 
 FOREST = RandomForestClassifier

@@ -16,7 +16,7 @@ from blocks import split_memory
 from helpers import assert_same_model, mixed_table, nominal_table
 from unnaive import HierarchicalMixtureClassifier, NaiveBayesClassifier
 from unnaive.answer.mixture import Shape
-from unnaive.encode.draws import branch_seeds, draw_order
+from unnaive.encode.hashing import branch_seeds, draw_order
 from unnaive.models.hierarchical import grow_layers, initial_table
 
 MIXTURE = partial(HierarchicalMixtureClassifier, calibration="none")

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 import reference_em
 from helpers import assert_same_learned, assert_same_model, learned, mixed_table
 from unnaive import LatentClassClusterer
-from unnaive.encode.draws import value_keys
+from unnaive.encode.hashing import value_keys
 
 
 def planted(n: int, seed: int, gaps: float = 0.0):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unnaive.counts.coded import CodedRows
-from unnaive.encode.joint import JointCodes
+from unnaive.counts.encoded_rows import CodedRows, JointCodes
 from unnaive.models.boosted import BoostingRounds, LearningRows, SplitRows, relative_weights
 from unnaive.table.records import MemoryRecords
 

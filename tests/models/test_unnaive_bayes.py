@@ -13,7 +13,7 @@ from blocks import split_memory
 from helpers import assert_same_model, interactions, mixed_table
 from unnaive import NaiveBayesClassifier, UnnaiveBayesClassifier, evidence_of
 from unnaive.bayes.scoring import TableTerm
-from unnaive.encode.coding import column_slots
+from unnaive.encode.coders import column_slots
 from unnaive.models.boost import coding, kernels, spread
 from unnaive.models.boost.state import Rows, Rule, Terms
 from unnaive.table import open_table

@@ -20,8 +20,8 @@ from unnaive import (
     UnnaiveBayesClassifier,
     scan,
 )
+from unnaive.counts.encoded_rows import _append_slots
 from unnaive.encode.grid import number_values
-from unnaive.encode.joint import _append_slots
 from unnaive.encode.labels import groups_of, label_groups
 from unnaive.table.passes import ChangedRowsError
 

@@ -19,7 +19,7 @@ from unnaive.common.checks import HEAVIEST, check_values, expect
 from unnaive.common.threads import in_threads
 from unnaive.discretize import CoarseCoder
 from unnaive.encode import GRID_LIMIT
-from unnaive.encode.coding import check_coders, coder_sizes, numeric_columns, row_slots
+from unnaive.encode.coders import check_coders, coder_sizes, numeric_columns, row_slots
 from unnaive.table import Block, Schema
 
 STEEPEST = 64.0  # power: what differs by a tenth then differs by a factor of 400

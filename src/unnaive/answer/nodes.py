@@ -41,7 +41,7 @@ from unnaive.common.threads import in_threads
 from unnaive.common.wording import printable
 from unnaive.counts import CountTable
 from unnaive.counts.table import EXTRA_SLOTS
-from unnaive.encode.coding import slots_in
+from unnaive.encode.coders import slots_in
 from unnaive.table import Block, Schema
 from unnaive.table.codes import as_objects
 

@@ -31,7 +31,7 @@ from unnaive.density import Densities, Scale
 from unnaive.density.estimate import check_tables, logs_without_one
 from unnaive.discretize import CoarseCoder
 from unnaive.encode import GRID_LIMIT, Bins
-from unnaive.encode.coding import check_coders, coder_sizes, numeric_columns, row_slots
+from unnaive.encode.coders import check_coders, coder_sizes, numeric_columns, row_slots
 from unnaive.table import Block, Schema
 from unnaive.table.storage import stretches
 

@@ -11,8 +11,7 @@ from unnaive.bayes import kernels
 from unnaive.bayes.left_out_kernels import judge_left_out
 from unnaive.bayes.scoring import Scorer, TableTerm, probabilities
 from unnaive.common.threads import in_threads
-from unnaive.counts.coded import CodedRows
-from unnaive.encode.joint import JointCodes
+from unnaive.counts.encoded_rows import CodedRows, JointCodes
 
 
 def cell_logs(joint: JointCodes, scorer: Scorer) -> NDArray[np.float64]:

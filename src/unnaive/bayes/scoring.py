@@ -17,8 +17,8 @@ from unnaive.common.kernels import read_only
 from unnaive.common.threads import in_threads
 from unnaive.density import Densities
 from unnaive.encode import Bins, Categories
-from unnaive.encode.bins import infinite_error
-from unnaive.encode.coding import check_coders, column_slots
+from unnaive.encode.coders import check_coders, column_slots
+from unnaive.encode.grid import infinite_error
 from unnaive.table import Block, Schema
 
 # The least probability that is told from 0 where logarithms are needed: members of an answer may

@@ -27,7 +27,7 @@ from unnaive.choose.rows import (
     read_rows,
 )
 from unnaive.common.advice import silence
-from unnaive.encode.draws import draw_order
+from unnaive.encode.hashing import draw_order
 from unnaive.models.base import leaves_answer
 from unnaive.table.reading import as_frame
 

@@ -26,7 +26,7 @@ from unnaive.choose.rows import MAX_ROWS, LabelledRows, Split, make_splits, read
 from unnaive.common.checks import check_number, check_values, check_word, expect
 from unnaive.counts import Wanted
 from unnaive.encode import GRID_LIMIT
-from unnaive.encode.draws import check_folds
+from unnaive.encode.hashing import check_folds
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.about import About, target_name
 from unnaive.models import RandomForestClassifier, UnnaiveBayesClassifier

@@ -15,7 +15,7 @@ from unnaive.bayes.curves import score_curves
 from unnaive.bayes.quality import NAN, Quality, QualitySums
 from unnaive.common.sklearn_private import safe_indexing
 from unnaive.encode import Labels
-from unnaive.encode.draws import check_folds, deal_folds
+from unnaive.encode.hashing import check_folds, deal_folds
 from unnaive.encode.labels import groups_of, label_groups, read_target
 from unnaive.encode.sampling import sample_rows
 from unnaive.estimator.base import need_target

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from unnaive.cli.console import Bar, SafeTerminal, count_rows
 from unnaive.common.atomic import replacing, takes_bytes
 from unnaive.common.wording import counted, listed
-from unnaive.encode.draws import draw_uniform
+from unnaive.encode.hashing import draw_uniform
 from unnaive.estimator.about import About
 from unnaive.store import load, save
 from unnaive.table import Schema

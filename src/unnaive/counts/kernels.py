@@ -210,3 +210,44 @@ def row_information(
     for i in range(len(parts)):
         table[parts[i] + 1, groups[i]] += weight[i]
     return mutual_information(table)
+
+
+@kernel
+def count_decimals(
+    values: NDArray[np.float64],
+    groups: NDArray[Any],
+    scale: float,
+    first: float,
+    n_cells: int,
+    out: NDArray[np.uint32],
+    others: NDArray[np.intp],
+) -> int:
+    """Rows per (cell, group), in one line (OUT); cell k has the value (first + k) / scale.
+
+    Two cells more count rows whose values (IN) have no cell, and missing ones. The places of the
+    former are listed (OUT). Returns their number, or -1 when they are more than the list is long.
+    """
+    n_groups = np.uint32(len(out) // (n_cells + 2))
+    end = np.float64(n_cells)
+    cell = np.empty(_CHUNK, dtype=np.uint32)
+    n = 0
+    for start in range(0, len(values), _CHUNK):
+        part, group = values[start : start + _CHUNK], groups[start : start + _CHUNK]
+        gone = np.int64(0)
+        for i in range(len(part)):  # no branch: many values at a time
+            unit = np.rint(part[i] * scale)
+            at = unit - first
+            known = (unit / scale == part[i]) & (at >= 0.0) & (at < end)
+            missing = part[i] != part[i]
+            cell[i] = np.uint32(at if known else (end + 1.0 if missing else end))
+            gone += np.int64(not (known or missing))
+        for i in range(len(part)):
+            out[cell[i] * n_groups + np.uint32(group[i])] += np.uint32(1)
+        if gone:
+            if n + gone > len(others):
+                return -1
+            for i in range(len(part)):
+                if cell[i] == np.uint32(n_cells):
+                    others[n] = start + i
+                    n += 1
+    return n

@@ -13,16 +13,14 @@ from scipy.sparse import csr_array, hstack
 
 from unnaive.common.checks import HEAVIEST, check_hashes, check_values, expect
 from unnaive.common.threads import in_threads
-from unnaive.counts.gather import block_groups, own_order, sum_moments
+from unnaive.counts.counting import block_groups, schema_with_order, sum_moments
 from unnaive.counts.moments import Moments
-from unnaive.counts.subtract import drop_unused
-from unnaive.counts.summary import Coder, Summary, Wanted, mark_whole, unite_values
+from unnaive.counts.summary import Coder, Summary, Wanted, drop_unused, mark_whole, unite_values
 from unnaive.counts.table import EXTRA_SLOTS, CountTable, slot_offsets
 from unnaive.encode import GRID_LIMIT, Labels
-from unnaive.encode.bins import infinite_error
 from unnaive.encode.categories import categories_of, sort_values
-from unnaive.encode.coding import check_coders, coder_sizes
-from unnaive.encode.grid import number_values
+from unnaive.encode.coders import check_coders, coder_sizes
+from unnaive.encode.grid import infinite_error, number_values
 from unnaive.encode.labels import merge_labels, refuse_mixed
 from unnaive.table import Block, Schema
 
@@ -145,7 +143,7 @@ def count_periods(
     groups = places.astype(np.int64) * len(labels) + classes
     n_groups = len(periods) * len(labels)
     weight = np.ones(block.n_rows) if block.weight is None else block.weight
-    schema = own_order(block)
+    schema = schema_with_order(block)
 
     def count(j: int) -> tuple[Coder, csr_array]:
         coder, slots, rows = _code_column(block, j, schema, wanted, grid_limit)

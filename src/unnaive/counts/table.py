@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.common.checks import HEAVIEST, check_values, expect
 from unnaive.counts import kernels
-from unnaive.encode.coding import AnyCoder, coder_sizes
+from unnaive.encode.coders import AnyCoder, coder_sizes
 
 EXTRA_SLOTS = 2  # beside its values, every attribute has a slot for missing and one for unseen
 
@@ -127,3 +128,23 @@ class CountTable:
 def slot_offsets(sizes: Sequence[int] | NDArray[np.intp]) -> NDArray[np.intp]:
     """Where the slots of each attribute begin, for attributes with so many values."""
     return np.concatenate(([0], np.cumsum(np.asarray(sizes, dtype=np.intp) + EXTRA_SLOTS)))
+
+
+def information_of(table: NDArray[Any]) -> float:
+    """Mutual information of the rows and the columns of a table of weights, in nats.
+
+    Corrected for the cells that the weight is spread over, as Miller and Madow do: half the number
+    of cells beyond one, over the weight. What says nothing has about 0, however many values it has.
+    """
+    return float(kernels.mutual_information(np.ascontiguousarray(table, dtype=np.float64)))
+
+
+def most_informative(tables: Sequence[NDArray[Any] | None], most: int) -> list[int]:
+    """Numbers of the tables of most information, the first of equals, in ascending order."""
+    information = [-np.inf if table is None else information_of(table) for table in tables]
+    return [j for j in highest(information, most) if information[j] > -np.inf]
+
+
+def highest(values: Sequence[float], most: int) -> list[int]:
+    """Places of the highest values, the first of equals, in ascending order."""
+    return sorted(np.argsort(-np.array(values), kind="stable")[:most].tolist())

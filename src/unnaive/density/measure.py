@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from unnaive.common.threads import in_threads
 from unnaive.counts import Summary, Wanted
-from unnaive.counts.gather import gather
+from unnaive.counts.counting import summarize
 from unnaive.counts.summary import row_factor
 from unnaive.density.estimate import Densities, fit_densities, middles
 from unnaive.density.widths import check_bandwidth
@@ -89,7 +89,7 @@ def bayes_measure(
     source = open_table(
         BaseEstimator(), X, target, sample_weight, categorical_features=categorical_features
     )
-    summary = gather(source, lambda schema: Wanted(schema.numeric), n_jobs=n_jobs)
+    summary = summarize(source, lambda schema: Wanted(schema.numeric), n_jobs=n_jobs)
     columns = range(len(summary.coders))
     return list(in_threads(lambda j: _measure(summary, j, bandwidth), columns, n_jobs))
 

@@ -16,7 +16,7 @@ from unnaive.density import Densities, Normal
 from unnaive.discretize.cuts import snap
 from unnaive.discretize.rules import ColumnSums, CuttingRule, DensityRule, Rule
 from unnaive.encode import Bins, Categories, Grid
-from unnaive.encode.coding import coder_sizes
+from unnaive.encode.coders import coder_sizes
 
 # Numbering of one column in a fitted model; None where the column carries no evidence.
 CoarseCoder: TypeAlias = Bins | Categories | None

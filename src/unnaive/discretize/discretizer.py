@@ -17,7 +17,7 @@ from unnaive.counts import Summary
 from unnaive.discretize.ruled import RuledEstimator
 from unnaive.discretize.rules import RULES
 from unnaive.encode import GRID_LIMIT, Bins
-from unnaive.encode.coding import check_coders
+from unnaive.encode.coders import check_coders
 from unnaive.estimator import AdditiveEstimator, reports_progress
 from unnaive.table import Block, Column, Schema, scan_of
 

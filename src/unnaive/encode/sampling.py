@@ -9,7 +9,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.encode.draws import draw_uniform
+from unnaive.encode.hashing import draw_uniform
 from unnaive.encode.labels import Labels, label_groups, merge_labels, refuse_mixed
 from unnaive.table import Block, Source
 from unnaive.table.source import join_answers

@@ -23,9 +23,14 @@ from sklearn.utils.validation import check_is_fitted
 from unnaive.common.advice import silence
 from unnaive.common.checks import check_number, expect
 from unnaive.common.wording import size_words
-from unnaive.counts.gather import gather
-from unnaive.counts.subtract import subtract_summary
-from unnaive.counts.summary import Summary, Wanted, merge_summaries, refuse_identifiers
+from unnaive.counts.counting import summarize
+from unnaive.counts.summary import (
+    Summary,
+    Wanted,
+    merge_summaries,
+    refuse_identifiers,
+    subtract_summary,
+)
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.labels import read_target
 from unnaive.estimator.about import About, target_name
@@ -153,7 +158,7 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         self._check_reading()
         source = self._rows_to_learn(X, y, sample_weight, fitted)
         wanted = self._unfitted()._wanted
-        summary = gather(source, wanted, grid_limit=self.grid_limit, n_jobs=self.n_jobs)
+        summary = summarize(source, wanted, grid_limit=self.grid_limit, n_jobs=self.n_jobs)
         self._check_identifiers(summary)
         if self._gives_advice and fitted is None:
             advise_on(summary)

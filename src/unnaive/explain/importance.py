@@ -13,8 +13,8 @@ from unnaive.bayes import TableTerm
 from unnaive.bayes.evidence import CERTAIN
 from unnaive.common.facts import Columns, Facts
 from unnaive.common.wording import counted
-from unnaive.counts.information import information_of
-from unnaive.encode.coding import column_slots
+from unnaive.counts.table import information_of
+from unnaive.encode.coders import column_slots
 from unnaive.explain.labelled import labelled_rows
 from unnaive.explain.model import ModelParts, read_model
 from unnaive.explain.rows import chunks, feature_names

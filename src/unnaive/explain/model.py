@@ -42,7 +42,7 @@ from unnaive.counts import CountTable
 from unnaive.discretize.discretizer import cut_names, levels_at
 from unnaive.discretize.words import slot_words
 from unnaive.encode import Bins, Categories
-from unnaive.encode.coding import column_slots, slots_in
+from unnaive.encode.coders import column_slots, slots_in
 from unnaive.table import Block, Column, Schema, Source
 from unnaive.table.codes import as_objects
 

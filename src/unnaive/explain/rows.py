@@ -17,7 +17,7 @@ from unnaive.common.wording import counted, printable
 from unnaive.discretize.discretizer import cut_names
 from unnaive.discretize.words import slot_words
 from unnaive.encode import Bins, Categories
-from unnaive.encode.coding import column_slots
+from unnaive.encode.coders import column_slots
 from unnaive.explain.model import (
     ModelParts,
     State,

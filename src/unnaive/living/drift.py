@@ -20,13 +20,12 @@ from unnaive.common.checks import check_level
 from unnaive.common.facts import Columns, Facts
 from unnaive.common.wording import counted
 from unnaive.counts import CountTable, Summary
-from unnaive.counts.gather import tally_block
+from unnaive.counts.counting import summarize_block
 from unnaive.counts.summary import Wanted, row_factor
-from unnaive.counts.tally import PartialSummary
 from unnaive.discretize.words import interval_words
 from unnaive.encode import Bins, Categories, Grid, Labels
 from unnaive.encode.categories import merge_categories
-from unnaive.encode.coding import AnyCoder, coder_sizes, slots_in
+from unnaive.encode.coders import AnyCoder, coder_sizes, slots_in
 from unnaive.encode.labels import known_groups, merge_labels, refuse_mixed
 from unnaive.living.distances import (
     PSEUDO,
@@ -302,7 +301,7 @@ def drift(
         source, labelled = _open(reference, current, y, sample_weight)
         read = partial(_read_block, reference.answer_, reference.n_jobs, labelled)
         rows = source.reduce(read, _NewRows.__add__, COUNTING)
-        after = _of_summary(rows.counts.settle())
+        after = _of_summary(rows.counts)
     found = _compare(before, after, labelled, (level, min_index, min_loss), n_bins)
     return found if rows is None else _with_predictions(found, rows, reference.classes_)
 
@@ -378,7 +377,7 @@ class _NewRows:
     all weights and of the weights of rows with a known label.
     """
 
-    counts: PartialSummary
+    counts: Summary
     sums: NDArray[np.float64]
 
     def __add__(self, other: _NewRows) -> _NewRows:
@@ -399,7 +398,7 @@ def _open(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Source, bool]
 def _read_block(answer: Answer, n_jobs: int | None, labelled: bool, block: Block) -> _NewRows:
     """Count and predict the rows of a block; a plain function, which may be sent to workers."""
     numeric = (j for j, column in enumerate(block.schema) if column.kind == "numeric")
-    counts = tally_block(block, Wanted(frozenset(numeric)), n_jobs=n_jobs)
+    counts = summarize_block(block, Wanted(frozenset(numeric)), n_jobs=n_jobs)
     p = answer.probabilities(block, n_jobs)
     weight = np.ones(block.n_rows) if block.weight is None else block.weight
     expected, loss, known_weight = -float(weight @ xlogy(p, p).sum(axis=1)), 0.0, 0.0

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.common.kernels import kernel
-from unnaive.counts.coded import GRAIN  # fractions are multiples of it, so that they add exactly
+from unnaive.counts.encoded_rows import (
+    GRAIN,  # fractions are multiples of it, so that they add exactly
+)
 from unnaive.discretize.kernels import TIE, x_log_x
 
 EPSILON = 1e-3  # C4.5's tolerance when it compares gains and weights

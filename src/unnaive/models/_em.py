@@ -17,8 +17,8 @@ from unnaive.counts import Summary
 from unnaive.density.normal import SMALLEST_VARIANCE
 from unnaive.discretize.coarse import Coarse
 from unnaive.encode import Bins, Categories
-from unnaive.encode.coding import column_slots
-from unnaive.encode.draws import assign_folds, row_bits, value_keys
+from unnaive.encode.coders import column_slots
+from unnaive.encode.hashing import assign_folds, row_bits, value_keys
 from unnaive.estimator import Progress
 from unnaive.models import _em_kernels as kernels
 from unnaive.models._em_kernels import (

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from unnaive.bayes.kernels import exponential, fill_all_logs, log_share
 from unnaive.common.kernels import kernel
-from unnaive.encode.draws import bits_at
+from unnaive.encode.hashing import bits_at
 
 TILE = 256  # rows whose scores stay in cache while the columns are added
 MIN_LOG_SHARE = -40.0  # below this, a responsibility is far less than the unit it is rounded to

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from unnaive.answer.tree_kernels import WORD
 from unnaive.common.kernels import kernel
-from unnaive.encode.draws import bits_at
+from unnaive.encode.hashing import bits_at
 
 _SMALL_TABLE = 64  # entries of a table of counts that are always worth clearing
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.encode.draws import draw_folds
+from unnaive.encode.hashing import draw_folds
 from unnaive.table.storage import Storage, stretches
 
 # Rows up to which both halves are judged, each by a model of the other. Of more, the second is

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes.scoring import LEAST_SHARE
-from unnaive.counts.coded import CodedRows
-from unnaive.encode.draws import draw_uniform
+from unnaive.counts.encoded_rows import CodedRows
+from unnaive.encode.hashing import draw_uniform
 
 # Rows that calibrate a large table: as many as have so many numbers of evidence, but no fewer than
 # LEAST_ROWS, nor than LEAST_OF_CLASS of a class that has them, nor than PER_PARAMETER for each

@@ -18,10 +18,10 @@ from unnaive.bayes.calibrate import fit_visited
 from unnaive.bayes.scoring import stack_scorers
 from unnaive.common.checks import FINITE, check_number, check_values, check_word, expect
 from unnaive.counts import CountTable
-from unnaive.counts.coded import CodedRows
+from unnaive.counts.encoded_rows import CodedRows
 from unnaive.encode import GRID_LIMIT
-from unnaive.encode.coding import AnyCoder
-from unnaive.encode.draws import branch_seeds
+from unnaive.encode.coders import AnyCoder
+from unnaive.encode.hashing import branch_seeds
 from unnaive.estimator import Progress, reports_progress
 from unnaive.models._calibration import check_calibration
 from unnaive.models._judged_rows import (

@@ -21,7 +21,7 @@ from unnaive.bayes.calibration import HeldOut
 from unnaive.bayes.estimate import check_class_weight, class_factor
 from unnaive.common.checks import check_word
 from unnaive.counts import CountTable, Summary
-from unnaive.counts.gather import gather
+from unnaive.counts.counting import summarize
 from unnaive.counts.summary import refuse_new
 from unnaive.encode import Labels
 from unnaive.encode.labels import known_groups, label_groups, read_target, refuse_strange_labels
@@ -206,7 +206,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         """Return the node that the same model learns from other rows at the driver."""
         model, source = self._unfitted(), MemorySource(rows.block)
         limit = {"grid_limit": self.grid_limit, "n_jobs": self.n_jobs}
-        summary = gather(source, model._wanted, **limit).announce(first.summary.labels)
+        summary = summarize(source, model._wanted, **limit).announce(first.summary.labels)
         return model._fit_node(model._first_pass(source, summary, first.seed))
 
     def _take_fitted(self, fitted: Self) -> None:

@@ -34,10 +34,10 @@ from unnaive.bayes.scoring import (
 from unnaive.common.checks import FINITE, check_number, check_values, check_word, expect
 from unnaive.common.threads import in_threads
 from unnaive.counts import CountTable
-from unnaive.counts.coded import GRAIN, CodedRows, table_of
+from unnaive.counts.encoded_rows import GRAIN, CodedRows, table_of
 from unnaive.encode import GRID_LIMIT
-from unnaive.encode.coding import AnyCoder
-from unnaive.encode.draws import branch_seeds, draw_uniform
+from unnaive.encode.coders import AnyCoder
+from unnaive.encode.hashing import branch_seeds, draw_uniform
 from unnaive.estimator import Progress, reports_progress
 from unnaive.models._calibration import check_calibration
 from unnaive.models._row_draw import RowDraw

@@ -15,7 +15,7 @@ from unnaive.answer.trees import lay_out
 from unnaive.common.checks import check_number, check_word
 from unnaive.discretize import CoarseCoder
 from unnaive.encode import GRID_LIMIT, Bins, Categories, Grid
-from unnaive.encode.coding import coder_sizes
+from unnaive.encode.coders import coder_sizes
 from unnaive.estimator import Progress
 from unnaive.models import _c45_kernels as kernels
 from unnaive.models.base import FirstPass, check_calibration

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.counts import Summary
-from unnaive.counts.coded import check_same_rows
+from unnaive.counts.encoded_rows import check_same_rows
 from unnaive.counts.summary import row_factor
 from unnaive.discretize.coarse import group_rare
 from unnaive.encode import Categories, Grid, Labels
-from unnaive.encode.coding import AnyCoder, coder_sizes, column_slots
-from unnaive.encode.draws import draw_uniform
+from unnaive.encode.coders import AnyCoder, coder_sizes, column_slots
+from unnaive.encode.hashing import draw_uniform
 from unnaive.encode.labels import groups_of
 from unnaive.table import Block, Source
 from unnaive.table.codes import code_dtype

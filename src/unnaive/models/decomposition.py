@@ -28,7 +28,7 @@ from unnaive.common.checks import FINITE, check_number, check_values, check_word
 from unnaive.common.sklearn_private import check_method_params, routing_enabled
 from unnaive.counts import Wanted
 from unnaive.encode import GRID_LIMIT
-from unnaive.encode.draws import assign_folds
+from unnaive.encode.hashing import assign_folds
 from unnaive.encode.labels import groups_of
 from unnaive.estimator import Progress, TableEstimator, reports_progress
 from unnaive.models._seeding import seeded

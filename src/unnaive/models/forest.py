@@ -19,8 +19,8 @@ from unnaive.common.threads import in_threads
 from unnaive.counts import Wanted
 from unnaive.discretize import CoarseCoder
 from unnaive.encode import GRID_LIMIT, Bins
-from unnaive.encode.coding import coder_sizes, row_slots
-from unnaive.encode.draws import branch_seeds, draw_poisson, lane
+from unnaive.encode.coders import coder_sizes, row_slots
+from unnaive.encode.hashing import branch_seeds, draw_poisson, lane
 from unnaive.estimator import Progress
 from unnaive.models._forest_kernels import ForestRows, GrownTree, TreeParams, grow_tree
 from unnaive.models._out_of_bag import (

@@ -18,8 +18,8 @@ from unnaive.bayes.calibration import HeldOut, Slots, fit_calibration
 from unnaive.bayes.scoring import LEAST_SHARE, TableTerm
 from unnaive.common.checks import check_values
 from unnaive.counts.summary import row_factor
-from unnaive.encode.coding import column_slots
-from unnaive.encode.draws import draw_uniform, row_bits
+from unnaive.encode.coders import column_slots
+from unnaive.encode.hashing import draw_uniform, row_bits
 from unnaive.encode.labels import groups_of
 from unnaive.table import Block
 from unnaive.table.codes import RawCodes, code_dtype

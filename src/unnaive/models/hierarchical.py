@@ -22,13 +22,13 @@ from unnaive.bayes.estimate import log_prior
 from unnaive.common.checks import HEAVIEST, check_number, check_values, check_word, expect
 from unnaive.common.threads import in_order, in_threads
 from unnaive.counts import CountTable
-from unnaive.counts.coded import GRAIN, check_same_counts, count_slots
+from unnaive.counts.encoded_rows import GRAIN, check_same_counts, count_slots
 from unnaive.counts.summary import refuse_new
 from unnaive.counts.table import EXTRA_SLOTS
 from unnaive.discretize import CoarseCoder, RuledEstimator
 from unnaive.encode import GRID_LIMIT, Labels
-from unnaive.encode.coding import AnyCoder, check_coders, coder_sizes
-from unnaive.encode.draws import assign_folds, branch_seed, branch_seeds, draw_order
+from unnaive.encode.coders import AnyCoder, check_coders, coder_sizes
+from unnaive.encode.hashing import assign_folds, branch_seed, branch_seeds, draw_order
 from unnaive.encode.labels import label_groups, read_target
 from unnaive.estimator import Progress, reports_progress
 from unnaive.models import _hierarchical_kernels as kernels

@@ -23,7 +23,7 @@ from unnaive.counts import Summary
 from unnaive.discretize import CoarseCoder, RuledEstimator
 from unnaive.discretize.rules import Rule
 from unnaive.encode import GRID_LIMIT
-from unnaive.encode.coding import check_coders
+from unnaive.encode.coders import check_coders
 from unnaive.encode.labels import label_groups, read_target
 from unnaive.estimator import AdditiveEstimator, reports_progress
 from unnaive.models.base import FirstPass, ScorerAttributes, TableClassifier, check_calibration

@@ -22,15 +22,14 @@ from unnaive.bayes.estimate import log_likelihood, log_prior
 from unnaive.common.checks import check_count_or_share, check_number, check_word, expect
 from unnaive.common.threads import in_threads
 from unnaive.counts import Summary, Wanted
-from unnaive.counts.information import highest
 from unnaive.counts.kernels import row_information
-from unnaive.counts.table import slot_offsets
+from unnaive.counts.table import highest, slot_offsets
 from unnaive.discretize import CoarseCoder, coarsen
 from unnaive.discretize.cuts import midpoints
 from unnaive.discretize.rules import Mdl
 from unnaive.encode import GRID_LIMIT, Bins, Categories, Grid
-from unnaive.encode.coding import coder_sizes
-from unnaive.encode.draws import assign_folds
+from unnaive.encode.coders import coder_sizes
+from unnaive.encode.hashing import assign_folds
 from unnaive.estimator import Progress
 from unnaive.models import _nbtree_kernels as kernels
 from unnaive.models.base import FirstPass, TableClassifier, check_calibration

@@ -14,7 +14,7 @@ from unnaive.answer import Answer, ClassTree, Ensemble, Folded, Foreign, Scoreca
 from unnaive.common.sklearn_private import safe_indexing
 from unnaive.common.wording import counted
 from unnaive.encode import Bins, Categories
-from unnaive.encode.coding import column_slots
+from unnaive.encode.coders import column_slots
 from unnaive.encode.labels import read_target
 from unnaive.explain.importance import Importance, importance_of
 from unnaive.explain.labelled import labelled_rows

@@ -24,7 +24,7 @@ from unnaive.answer.trees import Tree
 from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm, Term
 from unnaive.bayes.scoring import PairTerm
 from unnaive.encode import Bins, Categories
-from unnaive.encode.coding import slots_in
+from unnaive.encode.coders import slots_in
 from unnaive.explain.report.arrays import pack
 
 Payload: TypeAlias = dict[str, Any]

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from unnaive.bayes.calibration import HeldOut
 from unnaive.counts import CountTable, Summary
-from unnaive.counts.coded import check_same_rows, weigh_classes
+from unnaive.counts.encoded_rows import check_same_rows, weigh_classes
 from unnaive.discretize import CoarseCoder
 from unnaive.discretize.coarse import NO_MOMENTS, group_rare
 from unnaive.discretize.cuts import between
 from unnaive.discretize.rules import ColumnSums, Frequency
 from unnaive.encode import Bins, Categories, Grid, Labels
-from unnaive.encode.coding import coder_sizes, column_slots
-from unnaive.encode.draws import deal_folds, draw_order, draw_uniform
+from unnaive.encode.coders import coder_sizes, column_slots
+from unnaive.encode.hashing import deal_folds, draw_order, draw_uniform
 from unnaive.encode.labels import groups_of
 from unnaive.models.boost import kernels
 from unnaive.models.boost.state import Rows, Terms

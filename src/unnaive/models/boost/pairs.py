@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.common.threads import in_threads
-from unnaive.counts.information import most_informative
+from unnaive.counts.table import most_informative
 from unnaive.models.boost import kernels
 from unnaive.models.boost.coding import Numbering
 from unnaive.models.boost.rounds import Bag, Booster, make_terms

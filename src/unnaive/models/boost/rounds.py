@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from unnaive.common.threads import in_threads
 from unnaive.encode import Bins
-from unnaive.encode.coding import coder_sizes
+from unnaive.encode.coders import coder_sizes
 from unnaive.estimator import Progress
 from unnaive.models.boost import kernels
 from unnaive.models.boost.coding import (

@@ -17,10 +17,10 @@ from unnaive.bayes.calibration import Calibration
 from unnaive.bayes.coded import coded_scores
 from unnaive.common.threads import in_threads
 from unnaive.counts import CountTable
-from unnaive.counts.coded import CodedRows, add_lanes, add_marginals
-from unnaive.encode.coding import AnyCoder, coder_sizes
-from unnaive.encode.draws import LANE_ROWS as ROWS
-from unnaive.encode.draws import draw_poisson, lane
+from unnaive.counts.encoded_rows import CodedRows, add_lanes, add_marginals
+from unnaive.encode.coders import AnyCoder, coder_sizes
+from unnaive.encode.hashing import LANE_ROWS as ROWS
+from unnaive.encode.hashing import draw_poisson, lane
 from unnaive.models._calibration import take_logs
 from unnaive.models._judged_rows import JudgedRows, rare_classes
 from unnaive.models._row_draw import RowDraw

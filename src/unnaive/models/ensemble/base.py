@@ -11,7 +11,7 @@ from unnaive.bayes.build import build_scorer
 from unnaive.bayes.estimate import check_class_weight, class_factor, log_prior
 from unnaive.common.checks import check_number, check_word
 from unnaive.counts import CountTable, Summary
-from unnaive.counts.coded import CodedRows, check_same_counts, count_rows, row_coder
+from unnaive.counts.encoded_rows import CodedRows, check_same_counts, count_rows, row_coder
 from unnaive.discretize import Coarse, RuledEstimator
 from unnaive.encode import Labels
 from unnaive.models._seeding import draw_seed

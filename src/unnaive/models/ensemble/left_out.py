@@ -18,7 +18,7 @@ from unnaive.bayes.calibrate_kernels import solve_positive
 from unnaive.bayes.calibration import Calibration
 from unnaive.bayes.coded import coded_scores
 from unnaive.bayes.scoring import probabilities
-from unnaive.counts.coded import CodedRows
+from unnaive.counts.encoded_rows import CodedRows
 from unnaive.models._calibration import replace_own, take_logs
 from unnaive.models._judged_rows import (
     CALIBRATING,

@@ -22,7 +22,7 @@ from unnaive.bayes.left_out_kernels import (
 )
 from unnaive.bayes.scoring import TableTerm, probabilities
 from unnaive.common.threads import in_threads
-from unnaive.counts.coded import CodedRows
+from unnaive.counts.encoded_rows import CodedRows
 from unnaive.models._judged_rows import (
     JudgedRows,
 )

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.common.checks import expect
-from unnaive.encode.bins import Bins
 from unnaive.encode.categories import Categories
-from unnaive.encode.grid import Grid
+from unnaive.encode.grid import Bins, Grid
 from unnaive.table import Block, Schema
 from unnaive.table.codes import code_dtype
 

@@ -1,13 +1,14 @@
-"""The one pass: rows to codes to counts.
+"""Counting the rows of a source in one pass.
 
 Rows are counted in whatever codes their block has; the small table, not the rows, is then moved
-to the canonical order of values.
+to the canonical order of values. Numbers of few decimals, such as prices, are counted as multiples
+of their last decimal, which needs no sorting.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -16,16 +17,14 @@ from numpy.typing import NDArray
 
 from unnaive.common.threads import in_threads
 from unnaive.counts import kernels
+from unnaive.counts.encoded_rows import joint_runs
 from unnaive.counts.moments import LARGEST, Moments, add_moments
 from unnaive.counts.summary import Summary, Wanted, mark_whole
 from unnaive.counts.table import EXTRA_SLOTS, CountTable
-from unnaive.counts.tally import PartialSummary, Tally, refuse_too_many, tally
 from unnaive.encode import GRID_LIMIT, Categories, Grid, Labels
-from unnaive.encode.bins import infinite_error
 from unnaive.encode.categories import Order, categories_of
-from unnaive.encode.coding import coder_sizes
-from unnaive.encode.grid import number_values
-from unnaive.encode.joint import joint_runs
+from unnaive.encode.coders import coder_sizes
+from unnaive.encode.grid import infinite_error, number_values
 from unnaive.encode.labels import label_groups
 from unnaive.table import Block, Column, Schema, Source
 from unnaive.table.codes import RawCodes
@@ -34,9 +33,13 @@ from unnaive.table.passes import COUNTING
 JOINT_COLUMNS = 4  # columns counted with one increment
 JOINT_CELLS = 1 << 13  # while their joint table stays in cache
 JOINT_ROWS = 1 << 20  # rows counted by one task
+DECIMAL_ROWS = 1 << 13  # below this, numbering rows is as quick
+DECIMAL_CELLS = 1 << 18  # counts that stay in cache
+NEARLY_ALL = 15 / 16  # of the values must be decimals
+LARGEST_TABLE = 1 << 31  # bytes of the counts of one column
 
 
-def gather(
+def summarize(
     source: Source,
     wanted: Callable[[Schema], Wanted],
     *,
@@ -44,12 +47,12 @@ def gather(
     n_jobs: int | None = None,
     name: str = COUNTING,
 ) -> Summary:
-    """One pass over the rows of a source; ``wanted`` says what to collect of columns."""
+    """Count all rows of a source in one pass; ``wanted`` says what to collect of columns."""
 
-    def summarize(block: Block) -> PartialSummary:
-        return tally_block(block, wanted(block.schema), grid_limit, n_jobs)
+    def count(block: Block) -> Summary:
+        return summarize_block(block, wanted(block.schema), grid_limit, n_jobs)
 
-    return source.reduce(summarize, PartialSummary.__add__, name).settle()
+    return source.reduce(count, Summary.__add__, name)
 
 
 def summarize_block(
@@ -58,40 +61,28 @@ def summarize_block(
     grid_limit: int = GRID_LIMIT,
     n_jobs: int | None = None,
 ) -> Summary:
-    """Return the sums of some rows."""
-    return tally_block(block, wanted, grid_limit, n_jobs).settle()
-
-
-def tally_block(
-    block: Block,
-    wanted: Wanted,
-    grid_limit: int = GRID_LIMIT,
-    n_jobs: int | None = None,
-) -> PartialSummary:
-    """The same, with numbers that come again and again not sorted yet."""
+    """Count the rows of a block."""
     labels, groups = block_groups(block)
     n_groups = len(labels)
-    schema, fine = own_order(block), sorted(wanted.counts)
-    numbers, tallies = _count_numeric(block, fine, groups, n_groups, grid_limit, n_jobs)
+    schema, fine = schema_with_order(block), sorted(wanted.counts)
     counted = {
-        **numbers,
+        **_count_numeric(block, fine, groups, n_groups, grid_limit, n_jobs),
         **_count_categorical(block, schema, groups, n_groups, n_jobs),
     }
     coders = tuple(counted[j][0] if j in counted else None for j in range(len(block.schema)))
     counts = CountTable.empty(n_groups, coder_sizes(coders))
     for j, (_, table) in counted.items():
         counts.attribute(j)[:] = table.T
-    counts.totals[:] = _group_totals(groups, block.weight, n_groups, counted, tallies)
+    counts.totals[:] = _group_totals(groups, block.weight, n_groups, counted)
     for j, column in enumerate(block.schema):
         if column.kind == "empty":
             counts.attribute(j)[:, 0] = counts.totals
     moments, gaps = sum_moments(block, sorted(wanted.moments), groups, n_groups, n_jobs)
     for k, j in enumerate(moments.columns):
-        if j not in counted and j not in tallies:
+        if j not in counted:
             counts.attribute(j)[:, 0] = gaps[:, k]
     schema = mark_whole(schema, coders)
-    summary = Summary(schema, labels, coders, counts, moments, block.n_rows, wanted, grid_limit)
-    return PartialSummary(summary, tallies)
+    return Summary(schema, labels, coders, counts, moments, block.n_rows, wanted, grid_limit)
 
 
 def block_groups(block: Block) -> tuple[Labels, NDArray[Any]]:
@@ -101,8 +92,8 @@ def block_groups(block: Block) -> tuple[Labels, NDArray[Any]]:
     return label_groups(block.target)
 
 
-def own_order(block: Block) -> Schema:
-    """The columns with the order that these rows have for their categories."""
+def schema_with_order(block: Block) -> Schema:
+    """Return the columns with the order that these rows have for their categories."""
     columns = block.schema.columns
     orders = [block.order(j) if c.kind == "categorical" else c.order for j, c in enumerate(columns)]
     if all(c.order == order for c, order in zip(columns, orders, strict=True)):
@@ -120,13 +111,10 @@ def _group_totals(
     weight: NDArray[np.float64] | None,
     n_groups: int,
     counted: Counted,
-    tallies: Mapping[int, Tally],
 ) -> NDArray[np.float64]:
     if weight is None and counted:  # every row has one slot in any column
         _, table = next(iter(counted.values()))
         return table.sum(axis=0, dtype=np.float64)
-    if tallies:
-        return next(iter(tallies.values())).totals
     return np.bincount(groups, weight, minlength=n_groups).astype(np.float64)
 
 
@@ -137,31 +125,80 @@ def _count_numeric(
     n_groups: int,
     limit: int,
     n_jobs: int | None,
-) -> tuple[Counted, dict[int, Tally]]:
-    """Counts of numbers in their grids, or as tallies where they come again and again."""
+) -> Counted:
+    """Return the grids of numeric columns and the counts of their cells."""
 
-    def count(j: int) -> Tally | tuple[Grid, NDArray[Any]]:
-        values = block.numeric(j)
-        few = None if block.weight is not None else tally(values, groups, n_groups)
-        if few is not None:
-            if np.isinf(few.values).any():
-                raise infinite_error(block.schema[j])
-            return few
-        numbered = number_values(values, limit)
-        if numbered is None:
-            raise infinite_error(block.schema[j])
-        grid, codes = numbered
-        refuse_too_many(block.schema[j], grid.size, n_groups)
+    def count(j: int) -> tuple[Grid, NDArray[Any]]:
+        values, column = block.numeric(j), block.schema[j]
+        if block.weight is None and DECIMAL_ROWS <= len(values) < 2**32:
+            counted = _count_decimals(values, groups, n_groups, limit, column)
+            if counted is not None:
+                return counted
+        grid, codes = _number(values, limit, column, n_groups)
         return grid, _count_column(codes, 0, groups, block.weight, grid.size, n_groups)
 
-    counted: Counted = {}
-    tallies: dict[int, Tally] = {}
-    for j, column in zip(positions, in_threads(count, positions, n_jobs), strict=True):
-        if isinstance(column, Tally):
-            tallies[j] = column
-        else:
-            counted[j] = column
-    return counted, tallies
+    return dict(zip(positions, in_threads(count, positions, n_jobs), strict=True))
+
+
+def _number(
+    values: NDArray[np.float64], limit: int, column: Column, n_groups: int
+) -> tuple[Grid, NDArray[np.uint16]]:
+    """Return the grid of a column and the slot of each value."""
+    numbered = number_values(values, limit)
+    if numbered is None:
+        raise infinite_error(column)
+    size = 8 * numbered[0].size * n_groups
+    if size > LARGEST_TABLE:
+        raise MemoryError(
+            f"{column} has {numbered[0].size:,} different values and y has {n_groups:,} classes: "
+            f"counting one by the other takes {size / 1e9:.1f} GB. Pass a smaller grid_limit=, or "
+            "check that y holds classes and not numbers."
+        )
+    return numbered
+
+
+def _count_decimals(
+    values: NDArray[np.float64], groups: NDArray[Any], n_groups: int, limit: int, column: Column
+) -> tuple[Grid, NDArray[np.float64]] | None:
+    """Return the grid and the counts of numbers of few decimals; None if they are not."""
+    window = _decimal_window(values[:: len(values) // 1024], DECIMAL_CELLS // n_groups)
+    if window is None:
+        return None
+    scale, first, n_cells = window
+    cells = np.zeros((n_cells + 2, n_groups), dtype=np.uint32)
+    others = np.empty(int((1.0 - NEARLY_ALL) * len(values)), dtype=np.intp)
+    n = kernels.count_decimals(
+        values, groups, scale, float(first), n_cells, cells.reshape(-1), others
+    )
+    if n < 0:
+        return None
+    others, used = others[:n], np.flatnonzero(cells[:n_cells].any(axis=1))
+    distinct = np.concatenate([(first + used) / scale, values[others]])
+    grid, codes = _number(distinct, limit, column, n_groups)
+    table = np.zeros((n_groups, grid.size + EXTRA_SLOTS))
+    counts = cells[used].T.astype(np.float64, order="C")
+    kernels.scatter_slots(counts, codes[: len(used)].astype(np.intp), table)
+    table[:, 0] += cells[n_cells + 1]
+    listed = _count_column(codes[len(used) :], 0, groups[others], None, grid.size, n_groups)
+    return grid, table.T + listed
+
+
+def _decimal_window(sample: NDArray[np.float64], most: int) -> tuple[float, int, int] | None:
+    """Return the scale that makes nearly all values whole, the first of these and their number."""
+    sample = sample[~np.isnan(sample)]
+    enough = NEARLY_ALL * len(sample)
+    for scale in (1.0, 10.0, 100.0, 1e3, 1e4):
+        with np.errstate(over="ignore"):
+            units = np.rint(sample * scale)
+        units = units[(units / scale == sample) & (np.abs(units) < 2.0**52)]
+        if len(units) < max(enough, 1):
+            continue
+        low, high = int(units.min()), int(units.max())
+        n_cells = min(most, 2 << (2 * (high - low)).bit_length())  # a sample has no extremes
+        first = (low + high - n_cells) // 2
+        inside = np.count_nonzero((units >= first) & (units < first + n_cells))
+        return (scale, first, n_cells) if inside >= enough else None
+    return None
 
 
 def _count_column(
