@@ -161,7 +161,7 @@ def _count_decimals(
     values: NDArray[np.float64], groups: NDArray[Any], n_groups: int, limit: int, column: Column
 ) -> tuple[Grid, NDArray[np.float64]] | None:
     """Return the grid and the counts of numbers of few decimals; None if they are not."""
-    window = _decimal_window(values[:: len(values) // 1024], DECIMAL_CELLS // n_groups)
+    window = _decimal_window(values[:: max(1, len(values) // 1024)], DECIMAL_CELLS // n_groups)
     if window is None:
         return None
     scale, first, n_cells = window
@@ -194,7 +194,7 @@ def _decimal_window(sample: NDArray[np.float64], most: int) -> tuple[float, int,
         if len(units) < max(enough, 1):
             continue
         low, high = int(units.min()), int(units.max())
-        n_cells = min(most, 2 << (2 * (high - low)).bit_length())  # a sample has no extremes
+        n_cells = min(most, 2 << (high - low).bit_length())  # a sample has no extremes
         first = (low + high - n_cells) // 2
         inside = np.count_nonzero((units >= first) & (units < first + n_cells))
         return (scale, first, n_cells) if inside >= enough else None
