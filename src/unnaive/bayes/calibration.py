@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
-from scipy.special import log_softmax
 
 from unnaive.bayes.estimate import log_prior
 from unnaive.bayes.kernels import IMPOSSIBLE
@@ -24,6 +23,7 @@ MIN_SLOPE = 0.01  # evidence against the classes that occur is switched off, not
 # Weight, in rows, of the prior values: of a slope of 1, of an intercept of 0, of the common slope
 # for the factors of columns, and of an offset of 0 in each of the columns.
 SLOPE_RIDGE, INTERCEPT_RIDGE, COLUMN_RIDGE, VALUE_RIDGE = 1.0, 0.5, 16.0, 0.5
+OPTIONS = {"maxiter": 200, "maxcor": 20, "ftol": 1e-9, "gtol": 1e-7}
 IMPOSSIBLE_EVIDENCE = -500.0  # what stands for the logarithm of 0
 
 
@@ -98,21 +98,20 @@ def fit_calibration(
         return Calibration(1.0 if slope is None else slope, np.zeros(n_classes), ones)
     # Base rates are not scaled with the evidence. An absent class has the share of half a row.
     base = log_prior(np.where(totals > 0.0, totals, 0.5), 0.0, None)
-    total = _bounded(evidence.sum(axis=1)) - base
     problem = _Problem(y, weight, base)
-    start = 1.0 if slope is None else slope
+    total = _bounded(evidence.sum(axis=1)) - base[:, None]
+    start = np.array([1.0 if slope is None else slope])
     ridge = SLOPE_RIDGE if slope is None else np.inf
-    factors, shift = problem.fit_factors(total[:, :, None], np.array([start]), ridge)
+    factors, shift = problem.fit_factors(total[None], start, ridge)
     columns = None
     if method != "slope":
         columns = np.full(n_terms - 1, factors[0])
         if n_terms <= n_rows:
-            terms = np.empty((n_rows, n_classes, n_terms))
-            for k in range(n_terms):
-                terms[:, :, k] = _bounded(evidence[:, k]) - (base if k == 0 else 0.0)
-            start_factors = np.full(n_terms, factors[0])
-            factors, shift = problem.fit_factors(terms, start_factors, COLUMN_RIDGE, shift)
-            columns, total = factors[1:], terms @ factors
+            terms = np.stack([_bounded(evidence[:, k]) for k in range(n_terms)])
+            terms[0] -= base[:, None]
+            start = np.full(n_terms, factors[0])
+            factors, shift = problem.fit_factors(terms, start, COLUMN_RIDGE, shift)
+            columns, total = factors[1:], np.tensordot(factors, terms, axes=1)
         else:
             total *= factors[0]
     found = Calibration(float(factors[0]), (1.0 - factors[0]) * base + shift, columns)
@@ -124,8 +123,8 @@ def fit_calibration(
 
 
 def _bounded(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return scores relative to the row's best class, those of impossible classes bounded."""
-    relative = scores - scores.max(axis=1, keepdims=True)
+    """Return scores (classes x rows) relative to the best class; impossible classes are bounded."""
+    relative = (scores - scores.max(axis=1, keepdims=True)).T
     return np.where(relative > IMPOSSIBLE / 2, relative, IMPOSSIBLE_EVIDENCE)
 
 
@@ -144,20 +143,18 @@ class _Problem:
         ridge: float,
         shift: NDArray[np.float64] | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the factors of terms (rows x classes x terms) and the intercepts."""
-        n_rows, n_classes, n_terms = terms.shape
-        flat = terms.reshape(-1, n_terms)
+        """Return the factors of terms (terms x classes x rows) and the intercepts."""
+        flat, shape = terms.reshape(len(terms), -1), terms.shape[1:]
         known = np.isinf(ridge)
-        solution, shift = self._minimize(
-            np.tile(self.base, (n_rows, 1)),
-            lambda theta: (flat @ theta).reshape(n_rows, n_classes),
-            lambda residual: residual.ravel() @ flat,
+        return self._minimize(
+            self.base[:, None],
+            lambda theta: (theta @ flat).reshape(shape),
+            lambda residual: flat @ residual.ravel(),
             start,
             0.0 if known else ridge,
             shift,
             (start[0], start[0]) if known else (MIN_SLOPE, None),
         )
-        return solution, shift
 
     def fit_values(
         self, scores: NDArray[np.float64], slots: Slots, shift: NDArray[np.float64]
@@ -166,16 +163,15 @@ class _Problem:
         n_classes, ends = len(self.base), np.cumsum(slots.sizes)
         rows, columns = np.nonzero(slots.codes >= 0)
         places = slots.codes[rows, columns] + (ends - slots.sizes)[columns]
-        shape = (len(scores), int(ends[-1]))
+        shape = (len(slots.codes), int(ends[-1]))
         operator = csr_array((np.ones(len(rows)), (rows, places)), shape)
         adjoint = operator.T.tocsr()
-        n_spoken = len(np.unique(columns))
         solution, shift = self._minimize(
-            self.base + scores,
-            lambda theta: operator @ theta.reshape(-1, n_classes),
-            lambda residual: (adjoint @ residual).ravel(),
+            self.base[:, None] + scores,
+            lambda theta: (operator @ theta.reshape(-1, n_classes)).T,
+            lambda residual: (adjoint @ np.ascontiguousarray(residual.T)).ravel(),
             np.zeros(shape[1] * n_classes),
-            VALUE_RIDGE * n_spoken,
+            VALUE_RIDGE * len(np.unique(columns)),
             shift,
             (None, None),
         )
@@ -197,19 +193,22 @@ class _Problem:
 
         def loss(point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
             away, shift = point[:n] - centre, point[n:]
-            logs = log_softmax(offset + apply(point[:n]) + shift, axis=1)
+            scores = offset + apply(point[:n])
+            scores += shift[:, None]
+            scores -= scores.max(axis=0)
+            own = scores[self.y, rows]
+            proba = np.exp(scores, out=scores)
+            sums = proba.sum(axis=0)
             penalty = 0.5 * (ridge * away @ away + INTERCEPT_RIDGE * shift @ shift)
-            value = penalty - self.weight @ logs[rows, self.y]
-            residual = np.exp(logs)
-            residual[rows, self.y] -= 1.0
-            residual *= self.weight[:, None]
+            value = penalty + self.weight @ (np.log(sums) - own)
+            proba *= self.weight / sums
+            proba[self.y, rows] -= self.weight
             gradient = np.concatenate(
-                (adjoint(residual) + ridge * away, residual.sum(axis=0) + INTERCEPT_RIDGE * shift)
+                (adjoint(proba) + ridge * away, proba.sum(axis=1) + INTERCEPT_RIDGE * shift)
             )
             return value / whole, gradient / whole
 
         start = np.concatenate((centre, np.zeros(n_classes) if shift is None else shift))
         limits = [bounds] * n + [(None, None)] * n_classes
-        options = {"maxiter": 200, "maxcor": 20, "ftol": 1e-9, "gtol": 1e-7}
-        point = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits, options=options).x
+        point = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits, options=OPTIONS).x
         return point[:n], point[n:]

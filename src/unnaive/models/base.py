@@ -29,6 +29,7 @@ from unnaive.estimator import TableEstimator, reports_progress
 from unnaive.models._seeding import draw_seed
 from unnaive.models.held_out import (
     CROSS_FIT_ROWS,
+    MAX_ROW_NUMBERS,
     CalibrationRows,
     calibrate_answer,
     calibration_rows,
@@ -41,8 +42,6 @@ from unnaive.table.answers import Tabular
 from unnaive.table.reading import read_weight
 from unnaive.table.source import MemorySource
 from unnaive.table.writing import write_parquet
-
-MAX_FACTORS = 512  # columns; more share one factor
 
 
 def _if_supported(name: str) -> Callable[[Any], Any]:
@@ -173,10 +172,12 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
     def _calibrate_node(self, node: Node, first: FirstPass, *, seen: bool = True) -> Node:
         """Return the node, calibrated by held-out evidence of rows; new rows are not ``seen``."""
         method, n_terms = self._calibration_method(node), 1 + len(first.summary.schema)
-        by_column = method != "slope" and n_terms <= min(MAX_FACTORS, first.summary.n_rows)
+        n_classes = len(first.summary.labels)
+        by_column = method != "slope" and n_terms * n_classes <= MAX_ROW_NUMBERS
+        by_column = by_column and n_terms <= first.summary.n_rows
         if not by_column:
             method = "slope"
-        n_numbers = len(first.summary.labels) * (n_terms if by_column else 1)
+        n_numbers = n_classes * (n_terms if by_column else 1)
         rows = calibration_rows(first, n_numbers)
         if seen:
             held_out = self._held_out(node, first, rows, by_column)

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from unnaive.models.base import FirstPass, TableClassifier
 
 CALIBRATING = "calibrating"
-MAX_ROWS, MIN_ROWS, MIN_CLASS_ROWS = 1 << 16, 1 << 13, 1 << 8
-MAX_NUMBERS = 1 << 24  # of evidence, which bound the memory that calibration takes
+MAX_ROWS, MIN_ROWS, MIN_CLASS_ROWS = 1 << 16, 1 << 14, 1 << 8
+MAX_NUMBERS = 1 << 21  # of evidence of all rows, which bound the time that calibration takes
+MAX_ROW_NUMBERS = 1 << 12  # of evidence of a row; tables of more columns share the slope
 CROSS_FIT_ROWS = 10_000  # tables below are calibrated by inner folds
 N_FOLDS = 3
 UNJUDGED = 0.05  # share of rows in every bag that is worth a warning
