@@ -47,7 +47,7 @@ ON_WORKERS = [
 # which comes after a look at the rows and two centres.
 KILLED = [
     (QUICK[0], "advance", 3),
-    (QUICK[3], "reduce", 5),
+    (QUICK[3], "reduce", 3),
 ]
 
 
