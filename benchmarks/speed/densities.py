@@ -14,7 +14,7 @@ from benchmarks.quality import data_sets
 from benchmarks.speed.foundation import labels, numbers
 from benchmarks.speed.harness import Row, at_most, best_of, seconds
 from unnaive import FlexibleNBTreeClassifier, NaiveBayesClassifier, NBTreeClassifier
-from unnaive.density.widths import CANDIDATES
+from unnaive.density.bandwidth import CANDIDATES
 from unnaive_papers import weka
 
 ROWS, COLUMNS = 100_000, 20

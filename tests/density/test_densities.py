@@ -9,9 +9,9 @@ import pytest
 import reference_density as reference
 from helpers import mixed_table
 from unnaive import NaiveBayesClassifier, merge
-from unnaive.density import conditional, kernels, widths
+from unnaive.density import bandwidth, kernels
+from unnaive.density.bandwidth import choose_widths
 from unnaive.density.estimate import FLOOR, fit_densities
-from unnaive.density.widths import choose_widths
 from unnaive.encode.grid import number_values
 
 SHAPES = reference.SHAPES
@@ -92,13 +92,13 @@ def test_both_ways_to_leave_one_out_agree(shape):
     _, [(positions, weight), _] = classes_of(x, y, w)
     positions, place = np.unique(positions, return_inverse=True)
     weight = np.bincount(place, weight)
-    tried = widths.CANDIDATES / np.sqrt(weight.sum())
+    tried = bandwidth.CANDIDATES / np.sqrt(weight.sum())
     pairs = np.zeros(len(tried))
     unit = np.array([1 / np.sqrt(weight.sum())])
-    given = (widths.CANDIDATES, unit, 1e9)
+    given = (bandwidth.CANDIDATES, unit, 1e9)
     assert not kernels.leave_one_out(positions, weight[None], *given, pairs).any()
     lattice = np.concatenate(
-        [widths._on_lattice(positions, weight, tried[part]) for part in widths.OCTAVES]
+        [bandwidth._on_lattice(positions, weight, tried[part]) for part in bandwidth.OCTAVES]
     )
     np.testing.assert_allclose(lattice, pairs, rtol=5e-3, atol=4e-3 * weight.sum())
     direct = [-reference.cross_entropy(positions, weight, h) for h in tried[::12]]
@@ -121,7 +121,7 @@ def test_conditional_widths_make_classes_most_probable(shape):
 def test_both_ways_to_conditional_widths_agree(shape, monkeypatch):
     """Kernels added one by one, and on a lattice: as good widths, by the direct sums."""
     x, y, w, grid, counts = column(shape, 200)
-    monkeypatch.setattr(conditional, "DIRECT", 0)
+    monkeypatch.setattr(bandwidth, "DIRECT", 0)
     found = fit_densities(grid, counts, "conditional")
     _, classes = classes_of(x, y, w)
     tried = reference.conditional_likelihoods(classes, FLOOR, reference.narrowest(x))

@@ -11,7 +11,7 @@ from optbinning import MDLP
 import reference
 import unnaive
 from unnaive import Discretizer, NaiveBayesClassifier
-from unnaive.discretize.words import interval_words
+from unnaive.discretize.intervals import interval_words
 from unnaive.table import Column
 
 RNG = np.random.default_rng(0)

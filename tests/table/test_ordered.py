@@ -28,7 +28,7 @@ from unnaive import (
     UnnaiveBayesClassifier,
     explain,
 )
-from unnaive.discretize.words import interval_words
+from unnaive.discretize.intervals import interval_words
 from unnaive.encode.categories import order_values
 from unnaive.explain.model import UNCUT
 from unnaive.table.schema import Column

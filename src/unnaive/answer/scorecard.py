@@ -18,7 +18,7 @@ from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm, Term
 from unnaive.bayes.evidence import CERTAIN
 from unnaive.common.facts import Columns, Facts, join_columns
 from unnaive.common.wording import counted
-from unnaive.discretize.words import slot_words
+from unnaive.discretize.intervals import slot_words
 from unnaive.encode import Bins
 from unnaive.table import Block
 

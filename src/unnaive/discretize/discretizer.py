@@ -1,11 +1,10 @@
-"""The public discretizer: numbers to intervals."""
+"""The public discretizer, and what estimators share that treat numeric columns by rules."""
 
 from __future__ import annotations
 
-import datetime
+import re
 from collections.abc import Mapping
-from itertools import pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +12,83 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
 from unnaive.common.checks import check_word, expect
 from unnaive.common.threads import in_threads
-from unnaive.counts import Summary
-from unnaive.discretize.ruled import RuledEstimator
-from unnaive.discretize.rules import RULES
+from unnaive.counts import Summary, Wanted
+from unnaive.discretize.intervals import interval_names
+from unnaive.discretize.rules import RULES, Coarse, CuttingRule, Mdl, Rule, coarsen
 from unnaive.encode import GRID_LIMIT, Bins
 from unnaive.encode.coders import check_coders
-from unnaive.estimator import AdditiveEstimator, reports_progress
-from unnaive.table import Block, Column, Schema, scan_of
+from unnaive.estimator import AdditiveEstimator, TableEstimator, reports_progress
+from unnaive.table import Block, Schema, scan_of
+from unnaive.table.schema import by_column
+
+
+class RuledEstimator(TableEstimator):
+    """Base of estimators with a parameter that names a rule, or a rule for each column.
+
+    In their docstrings ``<rules>`` stands for the names of the rules accepted, and
+    ``<what they do>`` for a list of them.
+    """
+
+    _rule_parameter: ClassVar[str] = "numeric"
+    _rule_kind: ClassVar[type] = CuttingRule  # the rules accepted
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls.__doc__ is not None:  # python -OO has none
+            cls.__doc__ = cls._list_rules(cls.__doc__)
+
+    @classmethod
+    def _accepted(cls) -> dict[str, type[Rule]]:
+        return {name: rule for name, rule in RULES.items() if issubclass(rule, cls._rule_kind)}
+
+    @classmethod
+    def _list_rules(cls, text: str) -> str:
+        rules = cls._accepted()
+        names = ", ".join(f'"{name}"' for name in rules)
+        lines = [f'- ``"{name}"`` {rule.does()}' for name, rule in rules.items()]
+        text = re.sub("<rules>", f"{{{names}}}", text)
+        return re.sub("( *)<what they do>", lambda at: "\n".join(at[1] + s for s in lines), text)
+
+    def _rules(self, schema: Schema) -> dict[int, Rule]:
+        """The rule of each numeric column."""
+        parameter = self._rule_parameter
+        value = getattr(self, parameter)
+        for name in value.values() if isinstance(value, Mapping) else [value]:
+            self._check_rule(name)
+        names = by_column(parameter, value, schema, Mdl.name)
+        rules = {name: RULES[name].of(self) for name in set(names.values())}
+        return {j: rules[name] for j, name in names.items()}
+
+    def _check_rule(self, name: Any) -> None:
+        accepted = list(self._accepted())
+        if name in accepted:
+            return
+        words = f"{name!r}"
+        if isinstance(name, str) and name in RULES:
+            words += f", which {RULES[name].does()}: there are no intervals to count rows in"
+        choices = ", ".join(map(repr, accepted))
+        raise ValueError(
+            f"{self._rule_parameter} must be one of {choices}, or a dict of these; got {words}."
+        )
+
+    def _check_options(self) -> None:
+        """Refuse options of rules that make no sense, also of rules that are not chosen."""
+        for rule in self._accepted().values():
+            rule.of(self).check()
+
+    def _wanted(self, schema: Schema) -> Wanted:
+        rules = self._rules(schema).items()
+        return Wanted(
+            frozenset(j for j, rule in rules if rule.needs_counts),
+            frozenset(j for j, rule in rules if rule.needs_moments),
+        )
+
+    def _coarsen(self, summary: Summary, factor: NDArray[np.float64] | None = None) -> Coarse:
+        rules = self._rules(summary.schema)
+        return coarsen(
+            summary, rules, max_categories=self.max_categories, factor=factor, n_jobs=self.n_jobs
+        )
+
 
 ROWS = 1 << 15  # rows transformed at a time: few enough to stay in cache
 
@@ -226,43 +295,3 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, RuledEstimator, Additi
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self._needs_classes
         return tags
-
-
-def interval_names(cuts: NDArray[np.float64], column: Column) -> list[str]:
-    """Intervals between cuts, as text in which different cuts look different."""
-    edges = ["-inf", *cut_names(cuts, column), "inf"]
-    names = [f"({a}, {b}]" for a, b in pairwise(edges)]
-    names[-1] = names[-1][:-1] + ")"
-    return names
-
-
-def levels_at(numbers: NDArray[np.float64], column: Column) -> list[Any]:
-    """The levels of a column at these places in their order, or the last ones before them."""
-    assert column.order
-    places = np.clip(np.floor(numbers), 0, len(column.order) - 1).astype(np.intp)
-    return [column.order[k] for k in places.tolist()]
-
-
-def cut_names(cuts: NDArray[np.float64], column: Column, digits: int = 6) -> list[str]:
-    """Cuts as text in which different ones look different; dates and times as such.
-
-    A cut between two levels is called by the first: "at most small" is all up to it.
-    """
-    family = column.family
-    if family == "level":
-        return list(map(str, levels_at(cuts, column)))
-    if family == "time":
-        moments = np.asarray(cuts, dtype=np.int64).astype("datetime64[us]")
-        for unit in ("D", "m", "s", "us"):  # no digits that are zero in all of them
-            rounded = moments.astype(f"datetime64[{unit}]")
-            if (rounded == moments).all():
-                break
-        return [str(moment) for moment in rounded]
-    if family == "duration":
-        return [str(datetime.timedelta(microseconds=cut)) for cut in cuts]
-    names: list[str] = []
-    for more in range(digits, 18):  # 17 digits tell any two floats apart
-        names = [f"{cut:.{more}g}" for cut in cuts]
-        if len(set(names)) == len(names):
-            break
-    return names

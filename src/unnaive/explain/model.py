@@ -39,8 +39,7 @@ from unnaive.common.checks import check_level
 from unnaive.common.facts import Columns, Facts, join_columns
 from unnaive.common.wording import counted, listed
 from unnaive.counts import CountTable
-from unnaive.discretize.discretizer import cut_names, levels_at
-from unnaive.discretize.words import slot_words
+from unnaive.discretize.intervals import cut_names, levels_at, slot_words
 from unnaive.encode import Bins, Categories
 from unnaive.encode.coders import column_slots, slots_in
 from unnaive.table import Block, Column, Schema, Source

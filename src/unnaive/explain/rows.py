@@ -14,8 +14,7 @@ from unnaive.answer import Answer, Ensemble, Evidence
 from unnaive.bayes import TableTerm
 from unnaive.common.facts import Columns, Facts, join_columns
 from unnaive.common.wording import counted, printable
-from unnaive.discretize.discretizer import cut_names
-from unnaive.discretize.words import slot_words
+from unnaive.discretize.intervals import cut_names, slot_words
 from unnaive.encode import Bins, Categories
 from unnaive.encode.coders import column_slots
 from unnaive.explain.model import (

@@ -14,8 +14,7 @@ from unnaive.answer.trees import Tree
 from unnaive.answer.unwrap import unwrap
 from unnaive.common.facts import Columns, Facts, FactTuple
 from unnaive.common.wording import counted, printable
-from unnaive.discretize.discretizer import cut_names
-from unnaive.discretize.words import whole_edges
+from unnaive.discretize.intervals import cut_names, whole_edges
 from unnaive.encode import Categories
 from unnaive.table import Schema
 

@@ -22,7 +22,7 @@ from unnaive.common.wording import counted
 from unnaive.counts import CountTable, Summary
 from unnaive.counts.counting import summarize_block
 from unnaive.counts.summary import Wanted, row_factor
-from unnaive.discretize.words import interval_words
+from unnaive.discretize.intervals import interval_words
 from unnaive.encode import Bins, Categories, Grid, Labels
 from unnaive.encode.categories import merge_categories
 from unnaive.encode.coders import AnyCoder, coder_sizes, slots_in

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from unnaive.bayes import GaussianTerm, Scorer, TableTerm, Term
 from unnaive.common.threads import in_threads, thread_count
 from unnaive.counts import Summary
-from unnaive.density.normal import SMALLEST_VARIANCE
-from unnaive.discretize.coarse import Coarse
+from unnaive.density.estimate import SMALLEST_VARIANCE
+from unnaive.discretize.rules import Coarse
 from unnaive.encode import Bins, Categories
 from unnaive.encode.coders import column_slots
 from unnaive.encode.hashing import assign_folds, row_bits, value_keys

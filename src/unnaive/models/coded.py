@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from unnaive.counts import Summary
 from unnaive.counts.encoded_rows import check_same_rows
 from unnaive.counts.summary import row_factor
-from unnaive.discretize.coarse import group_rare
+from unnaive.discretize.rules import group_rare
 from unnaive.encode import Categories, Grid, Labels
 from unnaive.encode.coders import AnyCoder, coder_sizes, column_slots
 from unnaive.encode.hashing import draw_uniform

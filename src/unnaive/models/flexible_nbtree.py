@@ -15,9 +15,8 @@ from unnaive.common.checks import check_word
 from unnaive.counts import Summary
 from unnaive.density import Densities, Scale
 from unnaive.density import kernels as density_kernels
-from unnaive.density.estimate import FLOOR, densities_at, middles
-from unnaive.density.measure import delta
-from unnaive.density.widths import check_bandwidth, choose_widths
+from unnaive.density.bandwidth import check_bandwidth, choose_widths
+from unnaive.density.estimate import FLOOR, delta, densities_at, middles
 from unnaive.discretize.kernels import cuts_between
 from unnaive.encode import GRID_LIMIT, Grid
 from unnaive.models import _nbtree_kernels as kernels
@@ -365,7 +364,7 @@ class DensityNodes(NodeModel):
             for j, (_, density) in enumerate(of_node):
                 if density is None:
                     continue
-                factor[n, j], width[j, n] = density.factor, density.widths
+                factor[n, j], width[j, n] = density.factor, density.bandwidth
                 start[j, n], per_step[j, n] = density.start, density.per_step
                 first[j, n], last[j, n] = filled + density.first, filled + density.last
                 logs.append(density.logs)

@@ -15,7 +15,7 @@ from unnaive.answer import Answer, EvidenceTable
 from unnaive.bayes import GaussianTerm, Scorer, TableTerm
 from unnaive.common.checks import check_number, check_values, check_word, expect
 from unnaive.counts import Wanted
-from unnaive.discretize.coarse import coarsen
+from unnaive.discretize.rules import coarsen
 from unnaive.encode import GRID_LIMIT, Categories
 from unnaive.estimator import Progress, TableEstimator, reports_progress
 from unnaive.models._em import (

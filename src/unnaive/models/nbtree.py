@@ -25,8 +25,7 @@ from unnaive.counts import Summary, Wanted
 from unnaive.counts.kernels import row_information
 from unnaive.counts.table import highest, slot_offsets
 from unnaive.discretize import CoarseCoder, coarsen
-from unnaive.discretize.cuts import midpoints
-from unnaive.discretize.rules import Mdl
+from unnaive.discretize.rules import Mdl, midpoints
 from unnaive.encode import GRID_LIMIT, Bins, Categories, Grid
 from unnaive.encode.coders import coder_sizes
 from unnaive.encode.hashing import assign_folds

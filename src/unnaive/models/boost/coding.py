@@ -14,9 +14,7 @@ from unnaive.bayes.calibration import HeldOut
 from unnaive.counts import CountTable, Summary
 from unnaive.counts.encoded_rows import check_same_rows, weigh_classes
 from unnaive.discretize import CoarseCoder
-from unnaive.discretize.coarse import NO_MOMENTS, group_rare
-from unnaive.discretize.cuts import between
-from unnaive.discretize.rules import ColumnSums, Frequency
+from unnaive.discretize.rules import NO_MOMENTS, ColumnSums, Frequency, between, group_rare
 from unnaive.encode import Bins, Categories, Grid, Labels
 from unnaive.encode.coders import coder_sizes, column_slots
 from unnaive.encode.hashing import deal_folds, draw_order, draw_uniform

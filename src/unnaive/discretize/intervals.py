@@ -1,13 +1,14 @@
-"""What to call the slots of a column where people read: values, and intervals in plain words."""
+"""Names of cuts, intervals and slots for people."""
 
 from __future__ import annotations
 
+import datetime
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.discretize.discretizer import cut_names
 from unnaive.encode import Bins, Categories
 from unnaive.table import Column
 
@@ -73,3 +74,43 @@ def slot_words(coder: Bins | Categories, column: Column) -> tuple[str, ...]:
     if isinstance(coder, Bins):
         return ("missing", *interval_words(coder.cuts, column), "unseen")
     return tuple(coder.name(slot) for slot in range(coder.size + 2))
+
+
+def interval_names(cuts: NDArray[np.float64], column: Column) -> list[str]:
+    """Intervals between cuts, as text in which different cuts look different."""
+    edges = ["-inf", *cut_names(cuts, column), "inf"]
+    names = [f"({a}, {b}]" for a, b in pairwise(edges)]
+    names[-1] = names[-1][:-1] + ")"
+    return names
+
+
+def levels_at(numbers: NDArray[np.float64], column: Column) -> list[Any]:
+    """The levels of a column at these places in their order, or the last ones before them."""
+    assert column.order
+    places = np.clip(np.floor(numbers), 0, len(column.order) - 1).astype(np.intp)
+    return [column.order[k] for k in places.tolist()]
+
+
+def cut_names(cuts: NDArray[np.float64], column: Column, digits: int = 6) -> list[str]:
+    """Cuts as text in which different ones look different; dates and times as such.
+
+    A cut between two levels is called by the first: "at most small" is all up to it.
+    """
+    family = column.family
+    if family == "level":
+        return list(map(str, levels_at(cuts, column)))
+    if family == "time":
+        moments = np.asarray(cuts, dtype=np.int64).astype("datetime64[us]")
+        for unit in ("D", "m", "s", "us"):  # no digits that are zero in all of them
+            rounded = moments.astype(f"datetime64[{unit}]")
+            if (rounded == moments).all():
+                break
+        return [str(moment) for moment in rounded]
+    if family == "duration":
+        return [str(datetime.timedelta(microseconds=cut)) for cut in cuts]
+    names: list[str] = []
+    for more in range(digits, 18):  # 17 digits tell any two floats apart
+        names = [f"{cut:.{more}g}" for cut in cuts]
+        if len(set(names)) == len(names):
+            break
+    return names

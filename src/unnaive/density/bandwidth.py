@@ -1,4 +1,4 @@
-"""How wide kernels are: by what the classes of rows say, by leave-one-out, by rule, or a number.
+"""Bandwidths of kernels: by conditional likelihood, by leave-one-out, by rule, or a number.
 
 Positions and widths are in units of the range of the rows at hand, from the smallest value to the
 largest.
@@ -7,14 +7,13 @@ largest.
 from __future__ import annotations
 
 import numbers
-from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy.fft
 from numpy.typing import NDArray
 
 from unnaive.density import kernels
-from unnaive.density.conditional import conditional_widths, deviation, fast_length
 
 # Ascending positions of a class's rows, and their weights.
 Places: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -99,28 +98,33 @@ def _on_lattice(
     quick = (nodes for nodes in LATTICES if nodes * span / widths[0] <= QUICK)
     per_width = next(quick, LATTICES[-1])
     step = widths[0] / per_width
-    length = fast_length(span / step + 1)
     nodes = np.rint((positions - positions[0]) / step).astype(np.intp)
     binned = np.bincount(nodes, weight)
     there = np.flatnonzero(binned)
     places, weights = there * step, binned[there]
-    tones = _tones(length, tuple((widths / step).tolist()))
-    heard = np.fft.rfft(binned, length)[: tones.shape[1]]
+    spectrum = np.fft.rfft(binned, fast_length(span / step + 1))
     logs = np.empty(len(widths))
     for start in range(0, len(widths), TOGETHER):
         few = slice(start, start + TOGETHER)
-        sums = np.fft.irfft(tones[few] * heard, length, axis=1)
+        sums = kernel_sums_on_lattice(spectrum, widths[few] / step)
         kernels.add_logs(sums, there, places, weights, widths[few], step, logs[few])
     return logs
 
 
-@lru_cache(maxsize=32)
-def _tones(length: int, nodes: tuple[float, ...]) -> NDArray[np.float64]:
-    """Fourier transforms of kernels so many nodes wide, up to where the narrowest has none left."""
-    heard = min(int(9 * length / (2 * np.pi * nodes[0])) + 1, length // 2 + 1)
-    wave = (2 * np.pi / length) * np.arange(heard)
-    tones: NDArray[np.float64] = np.exp(-0.5 * (wave * np.array(nodes)[:, None]) ** 2)
-    return tones
+def kernel_sums_on_lattice(
+    spectrum: NDArray[np.complex128], widths: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the sums of kernels, each one in all, at the nodes of a circular lattice.
+
+    ``spectrum`` has the Fourier transform of the weights at an even number of nodes, one for all
+    ``widths`` (in nodes) or one for each.
+    """
+    length = 2 * (spectrum.shape[-1] - 1)
+    # Up to where the narrowest kernel has no tones left.
+    n_tones = min(int(9 * length / (2 * np.pi * widths.min())) + 1, length // 2 + 1)
+    wave = (2 * np.pi / length) * np.arange(n_tones)
+    tones = np.exp(-0.5 * (wave * widths[:, None]) ** 2)
+    return np.fft.irfft(tones * spectrum[..., :n_tones], length, axis=-1)
 
 
 def _silverman(
@@ -145,3 +149,93 @@ def _spread(positions: NDArray[np.float64], weight: NDArray[np.float64]) -> floa
     quartiles = float(high - low) / 1.34
     every = deviation(positions, weight)
     return min(every, quartiles) if quartiles > 0 else every
+
+
+# Factors of a class's unit, from wide to narrow: the first of equals is the widest.
+FACTORS = 2.0 ** np.arange(2, -5, -1)
+EXPONENT = -0.2  # of a class's rows: how fast kernels shrink, as in Silverman's rule
+DIRECT = 256  # cells up to which kernels are added one by one, else on a lattice
+ROUNDING = 1e-9  # of a log likelihood: closer than this is equal
+PER_WIDTH = 4  # nodes of the lattice in the narrowest width
+
+
+def conditional_widths(
+    positions: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    floor: float,
+    narrowest: float,
+) -> NDArray[np.float64]:
+    """Width of each class's kernels, then that of all rows together.
+
+    A width is a factor, which all classes share, times the deviation of all rows over n**(1/5), n
+    the rows of the class. The factor is the one under which the classes of rows are most probable
+    given their values (conditional likelihood), each row left out of its own class. ``weight`` is
+    the n of each class, and of all together.
+    """
+    units = deviation(positions, counts.sum(axis=0)) * np.maximum(weight, 1.0) ** EXPONENT
+    widths = np.maximum(FACTORS[:, None] * units, narrowest)
+    if (counts.sum(axis=1) > 0).sum() < 2:  # nothing to tell apart
+        chosen: NDArray[np.float64] = widths[len(FACTORS) // 2]
+        return chosen
+    few = len(positions) <= DIRECT
+    given = (positions, counts, widths, floor)
+    likelihood = _one_by_one(*given) if few else _likelihood_on_lattice(*given)
+    best: NDArray[np.float64] = widths[_first_of_best(likelihood)].copy()
+    return best
+
+
+def _first_of_best(likelihood: NDArray[np.float64]) -> int:
+    """The first that is as good as the best, but for rounding."""
+    best = likelihood.max()
+    return int(np.argmax(likelihood >= best - ROUNDING * abs(best)))
+
+
+def deviation(positions: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
+    """Standard deviation of positions that have weights."""
+    whole = weight.sum()
+    mean = (weight * positions).sum() / whole
+    return float(np.sqrt((weight * (positions - mean) ** 2).sum() / whole))
+
+
+def fast_length(n: float) -> int:
+    """Return an even number, not smaller, for which Fourier transforms are fast."""
+    return 2 * int(scipy.fft.next_fast_len(int(np.ceil(n / 2)), real=True))
+
+
+def _one_by_one(
+    positions: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    widths: NDArray[np.float64],
+    floor: float,
+) -> NDArray[np.float64]:
+    """Conditional log likelihood under each of several widths, by sums over pairs of cells."""
+    likelihood, sums = np.empty(len(widths)), np.empty(counts.shape)
+    for k, tried in enumerate(widths):
+        kernels.add_cell_kernels(positions, counts, tried, floor, sums)
+        likelihood[k] = kernels.log_class_shares(sums, counts, tried, floor)
+    return likelihood
+
+
+def _likelihood_on_lattice(
+    positions: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    widths: NDArray[np.float64],
+    floor: float,
+) -> NDArray[np.float64]:
+    """The same of rows rounded to the nodes of a lattice, by one convolution per class and width.
+
+    A row's own share is then exactly one at its node.
+    """
+    step = float(widths.min()) / PER_WIDTH
+    nodes = np.rint((positions - positions[0]) / step).astype(np.intp)
+    rows = np.zeros((len(counts), int(nodes[-1]) + 1))
+    for weights, out in zip(counts, rows, strict=True):
+        out[:] = np.bincount(nodes, weights, len(out))
+    # The lattice is a circle, so long that its ends do not meet.
+    spectrum = np.fft.rfft(rows, fast_length(rows.shape[1] + 8.0 * widths.max() / step), axis=1)
+    likelihood = np.empty(len(widths))
+    for k, tried in enumerate(widths):
+        sums = kernel_sums_on_lattice(spectrum, tried[:-1] / step)[:, : rows.shape[1]] / step
+        likelihood[k] = kernels.log_class_shares(sums, rows, tried, floor)
+    return likelihood
