@@ -159,7 +159,7 @@ def test_scores_of_labels_that_no_model_knows_raise_and_few_count_as_wrong(tmp_p
             judge(path, "y")
 
 
-def test_quality_from_files_is_that_of_memory_with_a_bound_on_the_area(tmp_path):
+def test_quality_from_files_is_that_of_memory(tmp_path):
     model = NaiveBayesClassifier().fit(X, Y).with_decision(COSTS)
     path = tmp_path / "rows.parquet"
     weight = np.random.default_rng(0).uniform(0.5, 2.0, len(X))
@@ -171,8 +171,18 @@ def test_quality_from_files_is_that_of_memory_with_a_bound_on_the_area(tmp_path)
     np.testing.assert_allclose(far.confusion, near.confusion)
     np.testing.assert_allclose(far.calibration.low, near.calibration.low)
     assert far.classes.tolist() == ["maybe", "no", "yes", "(unknown class)"]
-    assert abs(far.roc_auc - near.roc_auc) <= far.roc_auc_error + 1e-12
-    assert near.roc_auc_error == 0.0
+    assert far.roc_auc == pytest.approx(near.roc_auc, abs=1e-12)
+
+
+def test_curves_of_too_many_rows_are_those_of_a_sample(tmp_path, monkeypatch):
+    monkeypatch.setattr("unnaive.explain.quality.MAX_ROWS", 60)
+    model, path = NaiveBayesClassifier().fit(X, Y), tmp_path / "rows.parquet"
+    X.assign(y=Y).to_parquet(path, row_group_size=50)
+    near, far = quality_of(model, X, Y), quality_of(model, path, "y")
+    assert 20 < far.calibration.weight[0].sum() <= 60
+    assert far.log_loss == pytest.approx(near.log_loss, rel=1e-12)
+    assert far.n_rows == len(X)
+    assert far.roc_auc == quality_of(model, path, "y").roc_auc
 
 
 # Inside other estimators ---------------------------------------------------------------------

@@ -313,7 +313,7 @@ def test_quality_is_a_sum_over_partitions():
     far = quality_of(model, scan(frame, "label", columns=X.column_names))
     np.testing.assert_array_equal(far.confusion, near.confusion)
     assert far.log_loss == pytest.approx(near.log_loss, rel=1e-12)
-    assert abs(far.roc_auc - near.roc_auc) <= far.roc_auc_error + 1e-12
+    assert far.roc_auc == pytest.approx(near.roc_auc, abs=1e-12)
     decided = model.predict(frame)
     assert decided.compute().to_numpy().ravel().tolist() == model.predict(X).tolist()
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes.quality import QualitySums
+from unnaive.bayes.metrics import MeasureSums
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
@@ -119,7 +119,7 @@ def evaluate(
     """
     classes = np.unique(y)
     fit = predict = 0.0
-    sums: QualitySums | None = None
+    sums: MeasureSums | None = None
     so_far: list[tuple[float, float]] = []
     size = 0
     for train, test in within_patience(parts, patience):
@@ -131,12 +131,12 @@ def evaluate(
         predict += time.process_time() - start
         p = np.zeros((len(test), len(classes)))
         p[:, np.searchsorted(classes, model.classes_)] = given
-        new = QualitySums.of(p, np.searchsorted(classes, y[test]))
+        new = MeasureSums.of(p, np.searchsorted(classes, y[test]))
         sums = new if sums is None else sums + new
-        so_far.append((sums.quality.accuracy, sums.quality.log_loss))
+        so_far.append((sums.measures.accuracy, sums.measures.log_loss))
         size = size or len(pickle.dumps(model))
     assert sums is not None
     done = len(so_far)
     times = {"fit_s": fit * len(parts) / done, "predict_s": predict * len(parts) / done}
     fits = {"fits": done, "parts": len(parts), "so_far": so_far}
-    return {**asdict(sums.quality), **times, "bytes": size, **fits}
+    return {**asdict(sums.measures), **times, "bytes": size, **fits}

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from unnaive.bayes.quality import NAN, Quality, QualitySums
+from unnaive.bayes.metrics import NAN, Measures, MeasureSums
 from unnaive.choose.candidates import candidates, keep_readable
 from unnaive.choose.comparison import ALIASES, MEASURES, Comparison, Result, mark_as_good, rank
 from unnaive.choose.pooled import fit_pool, judge_pool, over_folds, take_member_logs
@@ -318,7 +318,7 @@ def _run(
     """
     fits: list[float] = []
     predictions: list[float] = []
-    judged: list[tuple[QualitySums, Quality]] = []
+    judged: list[tuple[MeasureSums, Measures]] = []
     size = None
     held_out: NDArray[np.float64] | None = None
     for k, (train, test) in enumerate(splits):

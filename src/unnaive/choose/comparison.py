@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from unnaive.bayes.quality import NAN, Quality
+from unnaive.bayes.metrics import NAN, Measures
 from unnaive.choose.rows import Split
 from unnaive.common.facts import align
 from unnaive.common.wording import counted, printable, size_words, span_words
@@ -46,10 +46,10 @@ class Result:
     name : str
     estimator : estimator
         As it was compared, not fitted.
-    quality : Quality or None
+    quality : Measures or None
         Over all held-out rows; areas under curves are means over folds. Without ``predict_proba``,
         only accuracy and F1 are known, others NaN.
-    folds : tuple of Quality
+    folds : tuple of Measures
         Of each fold.
     as_good : bool
         Whether it is the best, or does not differ from it by the criterion (a paired t-test over
@@ -71,8 +71,8 @@ class Result:
 
     name: str
     estimator: Any = field(compare=False)
-    quality: Quality | None = None
-    folds: tuple[Quality, ...] = ()
+    quality: Measures | None = None
+    folds: tuple[Measures, ...] = ()
     as_good: bool = False
     size: int | None = None
     problem: str = ""

@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 
 from unnaive.answer import Answer, Ensemble, Foreign
 from unnaive.answer.nodes import Node
-from unnaive.bayes.quality import NAN, Quality, QualitySums
+from unnaive.bayes.metrics import NAN, Measures, MeasureSums
 from unnaive.bayes.scoring import LEAST_LOG, log_probabilities
 from unnaive.choose.candidates import make_model, name_estimators
 from unnaive.choose.comparison import Result
@@ -412,7 +412,7 @@ def judge_pool(
     chosen = [r for r in results if r.held_out is not None and _poolable(r.estimator, readable)]
     if len(chosen) < 2 or POOL in {r.name for r in results}:
         return None
-    judged: list[tuple[QualitySums, Quality]] = []
+    judged: list[tuple[MeasureSums, Measures]] = []
     for _, test in splits:
         weights = _weigh(chosen, rows, _judged(chosen, test))
         judged.append(rows.quality(np.exp(pooled_logs(weights, _logs(chosen, test))), test))
@@ -492,12 +492,12 @@ def _poolable(estimator: Any, readable: bool) -> bool:
     return inner is None or leaves_answer(inner)
 
 
-def over_folds(judged: Sequence[tuple[QualitySums, Quality]]) -> Quality:
+def over_folds(judged: Sequence[tuple[MeasureSums, Measures]]) -> Measures:
     """Return measures of all rows together, or means over folds of those that are no sums."""
     sums, folds = zip(*judged, strict=True)
-    quality = reduce(operator.add, sums).quality
+    quality = reduce(operator.add, sums).measures
     if np.isnan([fold.log_loss for fold in folds]).all():  # no probabilities
-        return Quality(quality.accuracy, NAN, NAN, NAN, quality.f1)
+        return Measures(quality.accuracy, NAN, NAN, NAN, quality.f1)
     areas = {}
     for name in ("roc_auc", "average_precision", "kolmogorov_smirnov"):
         figures = np.array([getattr(fold, name) for fold in folds])

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_consistent_length, has_fit_parameter
 
-from unnaive.bayes.curves import score_curves
-from unnaive.bayes.quality import NAN, Quality, QualitySums
+from unnaive.bayes.metrics import NAN, Measures, MeasureSums, score_curves
 from unnaive.common.sklearn_private import safe_indexing
 from unnaive.encode import Labels
 from unnaive.encode.hashing import check_folds, deal_folds
@@ -115,7 +114,7 @@ class LabelledRows:
 
     def quality(
         self, p: NDArray[np.float64], rows: NDArray[np.intp], model: Any = None
-    ) -> tuple[QualitySums, Quality]:
+    ) -> tuple[MeasureSums, Measures]:
         """Return sums of the measures over rows with these probabilities, and all measures.
 
         A model of another library may choose classes in its own way, or know no probabilities.
@@ -124,11 +123,11 @@ class LabelledRows:
         groups, decided = self.groups[rows], None
         if model is not None and not hasattr(model, "answer_"):
             decided = groups_of(self.labels, np.asarray(model.predict(self._table(rows))))
-        sums = QualitySums.of(p, groups, weight, decided)
+        sums = MeasureSums.of(p, groups, weight, decided)
         if model is not None and not hasattr(model, "predict_proba"):
-            quality = sums.quality
-            return sums, Quality(quality.accuracy, NAN, NAN, NAN, quality.f1)
-        return sums, sums.quality.ranked(score_curves(p, groups, weight))
+            quality = sums.measures
+            return sums, Measures(quality.accuracy, NAN, NAN, NAN, quality.f1)
+        return sums, sums.measures.ranked(score_curves(p, groups, weight))
 
 
 def read_rows(

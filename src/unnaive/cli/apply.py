@@ -181,13 +181,10 @@ def print_figures(quality: Quality) -> None:
     """Print one figure to a line."""
     if quality.decision is not None:
         say(f"decision: {quality.decision.describe(quality.classes)}")
-    area = "ROC AUC"
-    if quality.roc_auc_error >= 5e-5:  # else it does not show
-        area += f" (within {quality.roc_auc_error:.4f})"
     figures = {
         "accuracy": quality.accuracy,
         "log loss": quality.log_loss,
-        area: quality.roc_auc,
+        "ROC AUC": quality.roc_auc,
         "average precision": quality.average_precision,
         "Kolmogorov-Smirnov": quality.kolmogorov_smirnov,
         "macro F1": quality.macro_f1,
@@ -259,35 +256,31 @@ def print_calibration(quality: Quality, c: int, name: str) -> None:
 def measure(
     model: Any, paths: list[str], target: str, weight: str | None, bar: Any, csv: CsvOptions
 ) -> tuple[Quality, int]:
-    """Quality on labelled rows, piece by piece, and the number of rows without a label."""
+    """Return the quality on labelled rows, and the number of rows without a label."""
     import numpy as np
 
     from unnaive.cli.files import read_pieces, read_weights
-    from unnaive.explain.quality import QualityParts, with_other_labels
+    from unnaive.encode import Labels
+    from unnaive.encode.labels import known_groups
+    from unnaive.explain.quality import PredictedRows
+    from unnaive.table.codes import as_objects
 
-    index = {label: k for k, label in enumerate(model.classes_.tolist())}
-    text = {str(label): k for label, k in index.items()}
-    total: QualityParts | None = None
-    unlabelled, decision = 0, model.answer_.decision
-    others = list(filter(None, (target, weight)))
-    for X, extra in read_pieces(model.schema_, paths, others, bar, csv):
-        labels = extra[target].to_pylist()
-        # A class may be a number in one file and text in another.
-        groups = np.array(
-            [index.get(v, text.get(str(v), len(index))) for v in labels], dtype=np.intp
-        )
-        labelled = np.array([v is not None and v == v for v in labels])
-        unlabelled += int((~labelled).sum())
-        if not labelled.any():
+    answer, labels, total = model.answer_, Labels(model.classes_), None
+    n_rows = 0
+    for X, extra in read_pieces(model.schema_, paths, [target, *filter(None, [weight])], bar, csv):
+        values, row_ids = extra[target].to_pylist(), np.arange(n_rows, n_rows + len(X))
+        n_rows += len(X)
+        there = np.array([v is not None and v == v for v in values])
+        if not there.any():
             continue
-        w = None if weight is None else read_weights(extra[weight], weight)[labelled]
-        p = np.asarray(model.predict_proba(X))
-        new = QualityParts.counted(p[labelled], groups[labelled], w, decision)
-        total = new if total is None else total + new
-    if total is None or not total.sums.confusion.sum():
+        w = None if weight is None else read_weights(extra[weight], weight)[there]
+        groups = known_groups(labels, as_objects(values)[there])
+        p = np.asarray(model.predict_proba(X))[there]
+        part = PredictedRows.of(p, groups, w, row_ids[there], answer.decision)
+        total = part if total is None else total + part
+    if total is None or not total.sums.confusion.any():
         raise ValueError(f"no row has a label in column {target!r}, or all weights are 0.")
-    classes = with_other_labels(model.classes_, total)
-    return total.facts(classes, len(index), decision), unlabelled
+    return total.quality(answer), n_rows - total.n_rows
 
 
 # explain and show -------------------------------------------------------------------------------

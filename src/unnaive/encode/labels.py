@@ -228,12 +228,15 @@ def refuse_mixed(first: Labels, second: Labels) -> None:
 
 
 def known_groups(labels: Labels, target: NDArray[Any] | RawCodes) -> NDArray[np.intp]:
-    """Number of each label among some classes; their number where it is none of them."""
+    """Return the number of each label among some classes; their number where it is none of them.
+
+    A class may be a number in one file and text in another.
+    """
     present, groups = label_groups(target)
-    merged, (known_places, given) = merge_labels([labels, present])
-    place = np.full(len(merged), len(labels), dtype=np.intp)
-    place[known_places] = np.arange(len(labels))
-    return place[given][groups]
+    index = {label: k for k, label in enumerate(labels.classes.tolist())}
+    text = {str(label): k for label, k in index.items()}
+    places = (index.get(v, text.get(str(v), len(labels))) for v in present.classes.tolist())
+    return np.fromiter(places, np.intp, len(present))[groups]
 
 
 def refuse_strange_labels(any_known: Any, labels: Labels, given: Sequence[Any]) -> None:

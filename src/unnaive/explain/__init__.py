@@ -1,6 +1,6 @@
 """EXPLAINING: why models answer as they do; facts first (numbers), then displays."""
 
-from unnaive.bayes.curves import ScoreCurve
+from unnaive.bayes.metrics import ScoreCurve
 from unnaive.explain.classes import (
     Discrimination,
     GroupProfile,

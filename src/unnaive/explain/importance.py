@@ -15,8 +15,8 @@ from unnaive.common.facts import Columns, Facts
 from unnaive.common.wording import counted
 from unnaive.counts.table import information_of
 from unnaive.encode.coders import column_slots
-from unnaive.explain.labelled import labelled_rows
 from unnaive.explain.model import ModelParts, read_model
+from unnaive.explain.quality import labelled_rows
 from unnaive.explain.rows import chunks, feature_names
 from unnaive.table.kept import KeptBlock
 

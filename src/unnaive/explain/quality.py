@@ -11,26 +11,34 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from unnaive.answer import Answer, Decision
-from unnaive.bayes.curves import ScoreCounts, ScoreCurve, score_curves
-from unnaive.bayes.quality import (
-    Additive,
-    CalibrationSums,
+from unnaive.bayes.metrics import (
     ClassScores,
-    QualitySums,
+    MeasureSums,
+    ScoreCurve,
     headline,
+    log_losses,
+    score_curves,
     two_class_distance,
 )
 from unnaive.common.facts import Columns, Facts
 from unnaive.encode import Labels
-from unnaive.encode.labels import known_groups, refuse_strange_labels
-from unnaive.explain.labelled import labelled_rows
+from unnaive.encode.hashing import draw_uniform
+from unnaive.encode.labels import (
+    groups_of,
+    known_groups,
+    label_groups,
+    merge_labels,
+    read_target,
+    refuse_strange_labels,
+)
 from unnaive.table import Block, open_table, scan_of
 from unnaive.table.codes import as_objects
+from unnaive.table.reading import read_weight
 from unnaive.table.scan import Scan
 
-OTHER_LABELS = (
-    "(unknown class)"  # of rows that are not in memory, all that the model has never seen
-)
+MAX_ROWS = 5_000_000  # from which curves are made; of more rows, a random sample
+MAX_NUMBERS = 1 << 27  # probabilities of a sample
+OTHER_LABELS = "(unknown class)"  # of rows that are not in memory: all that the model does not know
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -84,7 +92,8 @@ class Quality(Facts):
     classes : array
         Those of the model, then labels that occur only in the rows.
     n_rows : int
-    weight : float
+    confusion : array of shape (classes, classes)
+        Weight of the rows of each true class (row) by predicted class (column).
     accuracy : float
         Share of the weight that is predicted right.
     log_loss : float
@@ -94,10 +103,6 @@ class Quality(Facts):
     calibration_error : float
         Mean distance between the probability of the most probable class and how often it is right,
         over 15 bins.
-    majority : float
-        Accuracy of always predicting the most frequent class of these rows.
-    confusion : array of shape (classes, classes)
-        Weight of the rows of each true class (row) by predicted class (column).
     calibration : Calibration
     curves : tuple of ScoreCurve
         For each class of the model, the rows above every threshold of its probability: ROC,
@@ -108,26 +113,29 @@ class Quality(Facts):
 
     classes: NDArray[Any]
     n_rows: int
-    weight: float
+    confusion: NDArray[np.float64]
     accuracy: float
     log_loss: float
     brier: float
     calibration_error: float
-    majority: float
-    confusion: NDArray[np.float64]
     calibration: Calibration
     curves: tuple[ScoreCurve, ...]
     decision: Decision | None = None
 
     @property
+    def weight(self) -> float:
+        """Weight of all rows."""
+        return float(self.confusion.sum())
+
+    @property
+    def majority(self) -> float:
+        """Accuracy of always predicting the most frequent class of these rows."""
+        return float(self.confusion.sum(axis=1).max()) / self.weight
+
+    @property
     def roc_auc(self) -> float:
         """Area under the ROC curve of the second of two classes; of more, the mean over classes."""
         return headline(self.curves, "roc_auc")
-
-    @property
-    def roc_auc_error(self) -> float:
-        """Most by which `roc_auc` may be wrong: 0 in memory, above 0 where scores were counted."""
-        return headline(self.curves, "roc_auc_error")
 
     @property
     def average_precision(self) -> float:
@@ -180,63 +188,154 @@ class Quality(Facts):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class QualityParts(Additive):
-    """What `Quality` is made from; those of parts of the rows add up.
+class LabelledRows:
+    """Rows with known labels: the class number and weight of each."""
 
-    ``scores`` are None where all rows are together, which have exact curves.
+    classes: NDArray[Any]
+    groups: NDArray[np.intp]
+    weight: NDArray[np.float64]
+
+    def widened(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return a model's probabilities, with 0 for labels it has never seen."""
+        new = len(self.classes) - probabilities.shape[1]
+        return np.pad(probabilities, ((0, 0), (0, new))) if new else probabilities
+
+    def log_loss(self, probabilities: NDArray[np.float64]) -> float:
+        """Return the mean of minus the log probability of the true class."""
+        losses = log_losses(self.widened(probabilities), self.groups)
+        return float(self.weight @ losses / self.weight.sum())
+
+
+def labelled_rows(classes: NDArray[Any], n_rows: int, y: Any, sample_weight: Any) -> LabelledRows:
+    """Return labels of rows among a model's classes; those that are new to it come last."""
+    target = read_target(y)
+    if len(target) != n_rows:
+        raise ValueError(f"X has {n_rows} rows, but y has {len(target)} labels.")
+    weight = read_weight(sample_weight, len(target))
+    weight = np.ones(len(target)) if weight is None else weight
+    model_labels, (row_labels, _) = Labels(classes), label_groups(target)
+    merged, (place, _) = merge_labels([model_labels, row_labels])
+    # The model's classes first, in its order; then labels it has never seen.
+    new = np.setdiff1d(np.arange(len(merged)), place)
+    refuse_strange_labels(len(new) < len(row_labels), model_labels, row_labels.classes.tolist())
+    order = np.concatenate((place, new))
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.arange(len(order))
+    every = classes if len(new) == 0 else merged.classes[order]
+    return LabelledRows(every, rank[groups_of(merged, target)], weight)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PredictedRows:
+    """Predictions for some rows: sums over all of them, and a random sample of at most MAX_ROWS.
+
+    Those of parts of the rows add up to those of all.
     """
 
     n_rows: int
-    sums: QualitySums
-    calibration: CalibrationSums
-    scores: ScoreCounts | None = None
+    sums: MeasureSums
+    p: NDArray[np.float64]
+    groups: NDArray[np.intp]
+    weight: NDArray[np.float64]
+    draws: NDArray[np.float64]
+    share: float = 1.0
 
     @classmethod
-    def counted(
+    def of(
         cls,
         p: NDArray[np.float64],
-        groups: NDArray[np.integer],
+        groups: NDArray[np.intp],
         weight: NDArray[np.float64] | None,
-        decision: Decision | None = None,
-        n_bins: int = 10,
-    ) -> QualityParts:
-        """Of some rows among others, which have probabilities ``p`` (rows x classes).
+        row_ids: NDArray[np.int64],
+        decision: Decision | None,
+    ) -> PredictedRows:
+        """Return those of rows with probabilities ``p`` (rows x classes).
 
-        The number of a class that the model does not know is that of its classes.
+        A class that the model does not know has the number of classes as its number.
         """
         wide = np.pad(p, ((0, 0), (0, 1)))
         decided = None if decision is None else decision.choose(p)
-        sums = QualitySums.of(wide, groups, weight, decided)
-        calibration = CalibrationSums.of(p, groups, weight, n_bins)
-        return cls(len(p), sums, calibration, ScoreCounts.of(p, groups, weight))
+        weight = np.ones(len(p)) if weight is None else weight
+        sums = MeasureSums.of(wide, groups, weight, decided)
+        return cls(len(p), sums, p, groups, weight, draw_uniform(0, row_ids))._limited()
 
-    def facts(
-        self,
-        classes: NDArray[Any],
-        n_classes: int,
-        decision: Decision | None = None,
-        curves: tuple[ScoreCurve, ...] = (),
-        level: float = 0.95,
-    ) -> Quality:
-        """The quality; of ``classes``, the first ``n_classes`` are the model's."""
-        confusion = self.sums.confusion
-        if len(confusion) > len(classes):  # a class for unknown labels, of which there are none
-            confusion = confusion[: len(classes), : len(classes)]
-        total, quality = float(confusion.sum()), replace(self.sums, confusion=confusion).quality
-        return Quality(
-            classes,
-            self.n_rows,
-            total,
-            quality.accuracy,
-            quality.log_loss,
-            quality.brier,
-            quality.calibration_error,
-            float(confusion.sum(axis=1).max()) / total,
-            confusion,
-            _calibration(classes[:n_classes], self.calibration, level),
-            curves if self.scores is None else self.scores.curves,
-            decision,
-        )
+    def __add__(self, other: PredictedRows) -> PredictedRows:
+        arrays: dict[str, Any] = {
+            name: np.concatenate((getattr(self, name), getattr(other, name)))
+            for name in ("p", "groups", "weight", "draws")
+        }
+        share = min(self.share, other.share)
+        n_rows, sums = self.n_rows + other.n_rows, self.sums + other.sums
+        return PredictedRows(n_rows, sums, **arrays, share=share)._limited()
+
+    def _limited(self) -> PredictedRows:
+        """Return the same with a sample that is drawn by one share and small enough."""
+        share, most = self.share, min(MAX_ROWS, MAX_NUMBERS // self.p.shape[1])
+        while np.count_nonzero(self.draws < share) > most:
+            share /= 2
+        drawn = self.draws < share
+        if drawn.all():
+            return self
+        p, groups, weight = self.p[drawn], self.groups[drawn], self.weight[drawn]
+        draws = self.draws[drawn]
+        return replace(self, p=p, groups=groups, weight=weight, draws=draws, share=share)
+
+    def quality(self, answer: Answer, n_bins: int = 10, level: float = 0.95) -> Quality:
+        """Return the quality; labels that the model does not know count as one class."""
+        classes, confusion = answer.classes, self.sums.confusion
+        refuse_strange_labels(confusion[:-1].any(), Labels(classes), ["other labels"])
+        if confusion[-1].any():
+            classes = as_objects([*classes.tolist(), OTHER_LABELS])
+        else:
+            confusion = confusion[:-1, :-1]
+        sums = replace(self.sums, confusion=confusion)
+        rows = LabelledRows(classes, self.groups, self.weight)
+        return _quality(rows, self.p, sums, self.n_rows, answer.decision, n_bins, level)
+
+
+def _quality(
+    rows: LabelledRows,
+    p: NDArray[np.float64],
+    sums: MeasureSums,
+    n_rows: int,
+    decision: Decision | None,
+    n_bins: int,
+    level: float,
+) -> Quality:
+    measures = sums.measures
+    return Quality(
+        rows.classes,
+        n_rows,
+        sums.confusion,
+        measures.accuracy,
+        measures.log_loss,
+        measures.brier,
+        measures.calibration_error,
+        _calibration(rows, p, n_bins, level),
+        score_curves(p, rows.groups, rows.weight),
+        decision,
+    )
+
+
+def _calibration(
+    rows: LabelledRows, p: NDArray[np.float64], n_bins: int, level: float
+) -> Calibration:
+    """Return frequencies by bins of equal width of the probability of each class."""
+    sums, w = np.zeros((3, p.shape[1], n_bins)), rows.weight
+    for c, column in enumerate(p.T):
+        bins = np.clip((column * n_bins).astype(np.intp), 0, n_bins - 1)
+        for k, each in enumerate((w, w * column, w * (rows.groups == c))):
+            sums[k, c] = np.bincount(bins, each, n_bins)
+    total, predicted, hits = sums
+    filled = np.where(total > 0, total, np.nan)
+    # A beta posterior that starts from half a row of either kind.
+    above, below = hits + 0.5, total - hits + 0.5
+    observed = hits / filled
+    low = np.fmin(betaincinv(above, below, (1.0 - level) / 2.0), observed)
+    high = np.fmax(betaincinv(above, below, (1.0 + level) / 2.0), observed)
+    edges = np.linspace(0.0, 1.0, n_bins + 1)
+    classes = rows.classes[: p.shape[1]]
+    return Calibration(classes, predicted / filled, observed, low, high, total, edges)
 
 
 def quality_of(
@@ -248,15 +347,15 @@ def quality_of(
     n_bins: int = 10,
     level: float = 0.95,
 ) -> Quality:
-    """Accuracy, log loss, ROC, precision-recall and gain curves, confusion, calibration on rows.
+    """Return accuracy, losses, ROC, precision-recall and gain curves, confusion and calibration.
 
     Parameters
     ----------
     model : fitted classifier
         Of any library, with `predict_proba`; of this one if X is not in memory.
     X : table of shape (n_samples, n_features), path or `scan`
-        Of rows that are not in memory, everything is a sum over them; areas under curves then come
-        from a fine histogram of the probabilities, and ``roc_auc_error`` is their bound.
+        Of more than 5,000,000 rows that are not in memory, curves and calibration are those of a
+        random sample of so many; everything else is of all rows.
     y : array-like of shape (n_samples,), or the name of a column where X is not in memory
         None only where a `scan` names the column. Labels that the model has never seen count as
         wrong; if there are no others, the labels are of another kind, and an error is raised.
@@ -297,13 +396,8 @@ def quality_of(
         decided, decision = answer.choose(predicted), answer.decision
     else:  # other libraries may choose a class in their own way
         decided, decision = _numbers(rows.classes, model.predict(X)), None
-    parts = QualityParts(
-        len(groups),
-        QualitySums.of(rows.widened(predicted), groups, weight, decided),
-        CalibrationSums.of(predicted, groups, weight, n_bins),
-    )
-    curves = score_curves(predicted, groups, weight)
-    return parts.facts(rows.classes, predicted.shape[1], decision, curves, level)
+    sums = MeasureSums.of(rows.widened(predicted), groups, weight, decided)
+    return _quality(rows, predicted, sums, len(groups), decision, n_bins, level)
 
 
 def _numbers(classes: NDArray[Any], labels: Any) -> NDArray[np.intp]:
@@ -321,32 +415,11 @@ def _quality_of_scan(model: Any, scan: Scan, n_bins: int, level: float) -> Quali
         raise ValueError("y is None: name the column with the labels, as in quality_of(m, X, 'y').")
     labels = Labels(answer.classes)
 
-    def count(block: Block) -> QualityParts:
+    def predict(block: Block) -> PredictedRows:
         assert block.target is not None
         p, groups = answer.probabilities(block, n_jobs), known_groups(labels, block.target)
-        return QualityParts.counted(p, groups, block.weight, answer.decision, n_bins)
+        return PredictedRows.of(p, groups, block.weight, block.row_ids, answer.decision)
 
-    parts: QualityParts = open_table(model, scan, fitted=answer.schema).reduce(count, operator.add)
-    classes = with_other_labels(answer.classes, parts)
-    return parts.facts(classes, len(labels), answer.decision, level=level)
-
-
-def with_other_labels(classes: NDArray[Any], parts: QualityParts) -> NDArray[Any]:
-    """A model's classes, and one for all labels that are new to it, where rows have such labels."""
-    confusion = parts.sums.confusion
-    refuse_strange_labels(confusion[:-1].any(), Labels(classes), ["other labels"])
-    if not confusion[-1].any():
-        return classes
-    return as_objects([*classes.tolist(), OTHER_LABELS])
-
-
-def _calibration(classes: NDArray[Any], sums: CalibrationSums, level: float) -> Calibration:
-    total, hits = sums.total, sums.hits
-    filled = np.where(total > 0, total, np.nan)
-    # A beta posterior that starts from half a row of either kind.
-    above, below = hits + 0.5, total - hits + 0.5
-    observed = hits / filled
-    low = np.fmin(betaincinv(above, below, (1.0 - level) / 2.0), observed)
-    high = np.fmax(betaincinv(above, below, (1.0 + level) / 2.0), observed)
-    edges = np.linspace(0.0, 1.0, total.shape[1] + 1)
-    return Calibration(classes, sums.predicted / filled, observed, low, high, total, edges)
+    source = open_table(model, scan, fitted=answer.schema)
+    rows: PredictedRows = source.reduce(predict, operator.add)
+    return rows.quality(answer, n_bins, level)

@@ -15,7 +15,7 @@ from scipy.special import xlogy
 
 from unnaive.answer import Answer
 from unnaive.answer.nodes import Folded
-from unnaive.bayes.quality import log_losses
+from unnaive.bayes.metrics import log_losses
 from unnaive.common.checks import check_level
 from unnaive.common.facts import Columns, Facts
 from unnaive.common.wording import counted

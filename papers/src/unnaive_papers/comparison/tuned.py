@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from unnaive.bayes.quality import log_losses
+from unnaive.bayes.metrics import log_losses
 from unnaive_papers.comparison.peers import PEERS, LabelBoosting
 from unnaive_papers.protocol import Split, evaluate, folds, within_patience
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer import Decision
-from unnaive.bayes.curves import ScoreCurve
+from unnaive.bayes.metrics import ScoreCurve
 from unnaive.explain.model import label_names
 from unnaive.explain.quality import Quality
 

@@ -17,7 +17,6 @@ from unnaive.encode import Bins, Categories
 from unnaive.encode.coders import column_slots
 from unnaive.encode.labels import read_target
 from unnaive.explain.importance import Importance, importance_of
-from unnaive.explain.labelled import labelled_rows
 from unnaive.explain.model import (
     AttributeEvidence,
     ModelParts,
@@ -26,7 +25,7 @@ from unnaive.explain.model import (
     label_names,
     read_model,
 )
-from unnaive.explain.quality import quality_of
+from unnaive.explain.quality import labelled_rows, quality_of
 from unnaive.explain.report import text
 from unnaive.explain.report.arrays import Packed, pack, pack_short
 from unnaive.explain.report.curves import curve_data, decision_data, rule_data

@@ -1,4 +1,4 @@
-"""Curves of scores: equal to scikit-learn's and SciPy's, and within their bound when counted."""
+"""Measures and curves of probabilities, against scikit-learn, SciPy and slow twins."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 from sklearn.metrics import (
+    accuracy_score,
     average_precision_score,
+    brier_score_loss,
+    confusion_matrix,
     f1_score,
+    log_loss,
     precision_score,
     recall_score,
     roc_auc_score,
 )
 
-from unnaive.bayes.curves import ScoreCounts, ScoreCurve, score_curves
-from unnaive.bayes.quality import CalibrationSums, ClassScores, QualitySums, headline
+from unnaive.bayes.metrics import ClassScores, MeasureSums, ScoreCurve, headline, score_curves
 
 
 def made_set(seed):
@@ -52,7 +55,7 @@ def test_areas_and_class_scores_equal_scikit_learns_on_made_sets(seed):
         macro = roc_auc_score(groups, p, multi_class="ovr", average="macro", **given)
         assert headline(curves, "roc_auc") == pytest.approx(macro, abs=1e-12)
     best = p.argmax(axis=1)
-    scores = ClassScores.of(QualitySums.of(p, groups, weight).confusion)
+    scores = ClassScores.of(MeasureSums.of(p, groups, weight).confusion)
     for name, judge in (("precision", precision_score), ("recall", recall_score), ("f1", f1_score)):
         expected = judge(
             groups, best, average=None, labels=range(classes), zero_division=0, **given
@@ -60,32 +63,6 @@ def test_areas_and_class_scores_equal_scikit_learns_on_made_sets(seed):
         np.testing.assert_allclose(getattr(scores, name), expected, atol=1e-12)
     macro_f1 = f1_score(groups, best, average="macro", zero_division=0, **given)
     assert scores.macro_f1 == pytest.approx(macro_f1, abs=1e-12)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_counted_areas_are_within_their_bound_and_parts_add_up(seed):
-    p, groups, weight = made_set(seed)
-    cut = len(p) // 3
-    parts = [
-        ScoreCounts.of(p[s], groups[s], None if weight is None else weight[s])
-        for s in (slice(0, cut), slice(cut, None))
-    ]
-    counted = (parts[0] + parts[1]).curves
-    whole = ScoreCounts.of(p, groups, weight).curves
-    for exact, one, two in zip(score_curves(p, groups, weight), whole, counted, strict=True):
-        np.testing.assert_allclose(one.true, two.true, rtol=1e-12)
-        assert abs(two.roc_auc - exact.roc_auc) <= two.roc_auc_error + 1e-12
-        assert two.roc_auc_error < 0.01
-
-
-def test_scores_that_differ_only_in_far_digits_have_a_bound_that_is_reached():
-    scores = np.array([0.3, np.nextafter(0.3, 1)])
-    p, groups = np.column_stack((1 - scores, scores)), np.array([0, 1])
-    curve = ScoreCounts.of(p, groups).curves[1]
-    assert (curve.roc_auc, curve.roc_auc_error) == (0.5, 0.5)
-    assert score_curves(p, groups)[1].roc_auc == 1.0
-    tied = ScoreCounts.of(np.full((4, 2), 0.5), np.array([0, 1, 0, 1])).curves[1]
-    assert (tied.roc_auc, tied.roc_auc_error) == (0.5, 0.0)
 
 
 def slow_gain(scores, positive, weight, share):
@@ -126,10 +103,60 @@ def test_a_class_without_rows_has_no_area_and_is_left_out_of_the_mean():
     assert np.isnan(headline(score_curves(p[:2, :1], groups[:2]), "roc_auc"))
 
 
-def test_calibration_sums_of_parts_add_up():
-    p, groups, weight = made_set(1)
-    whole = CalibrationSums.of(p, groups, weight)
-    parts = [CalibrationSums.of(p[s], groups[s], weight[s]) for s in (slice(9), slice(9, None))]
-    both = parts[0] + parts[1]
-    for name in ("total", "predicted", "hits"):
-        np.testing.assert_allclose(getattr(both, name), getattr(whole, name))
+# Sums over rows ---------------------------------------------------------------------------------
+
+
+def example(seed, n=200, classes=3):
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.full(classes, 0.4), n)
+    groups = np.array([rng.choice(classes, p=row) for row in p])
+    return p, groups, rng.integers(0, 4, n).astype(float)
+
+
+def slow_calibration_error(p, groups, weight):
+    bins = {}
+    for row, group, w in zip(p, groups, weight, strict=True):
+        best = int(np.argmax(row))
+        entry = bins.setdefault(min(int(row[best] * 15), 14), [0.0, 0.0])
+        entry[0] += w * (best == group)
+        entry[1] += w * row[best]
+    return sum(abs(right - sure) for right, sure in bins.values()) / weight.sum()
+
+
+@pytest.mark.parametrize("classes", [2, 3, 7])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_measures_equal_scikit_learns(classes, weighted):
+    p, groups, weight = example(classes, classes=classes)
+    if not weighted:
+        weight = np.ones(len(p))
+    sums = MeasureSums.of(p, groups, weight if weighted else None)
+    found, labels = sums.measures, list(range(classes))
+    best = p.argmax(axis=1)
+    given = {"sample_weight": weight}
+    assert found.accuracy == pytest.approx(accuracy_score(groups, best, **given))
+    assert found.log_loss == pytest.approx(log_loss(groups, p, labels=labels, **given))
+    assert found.brier == pytest.approx(brier_score_loss(groups, p, labels=labels, **given))
+    assert found.calibration_error == pytest.approx(slow_calibration_error(p, groups, weight))
+    expected = confusion_matrix(groups, best, labels=labels, **given)
+    np.testing.assert_allclose(sums.confusion, expected)
+
+
+def test_parts_add_up_and_weight_is_repetition():
+    p, groups, weight = example(0)
+    whole = MeasureSums.of(p, groups, weight).measures
+    parts = [MeasureSums.of(p[s], groups[s], weight[s]) for s in (slice(0, 70), slice(70, None))]
+    again = np.repeat(np.arange(len(p)), weight.astype(int))
+    repeated = MeasureSums.of(p[again], groups[again]).measures
+    for found in ((parts[0] + parts[1]).measures, repeated):
+        for name in ("accuracy", "log_loss", "brier", "calibration_error"):
+            assert getattr(found, name) == pytest.approx(getattr(whole, name), rel=1e-12)
+
+
+def test_certainty_right_and_wrong():
+    right = MeasureSums.of(np.eye(2)[[0, 1]], np.array([0, 1])).measures
+    assert (right.accuracy, right.log_loss, right.brier, right.calibration_error) == (1, 0, 0, 0)
+    wrong = MeasureSums.of(np.eye(2)[[1, 0]], np.array([0, 1])).measures
+    assert (wrong.accuracy, wrong.brier, wrong.calibration_error) == (0, 1, 1)
+    assert wrong.log_loss == pytest.approx(36.04, abs=0.01)
+    alone = MeasureSums.of(np.ones((3, 1)), np.zeros(3, int)).measures
+    assert (alone.accuracy, alone.log_loss, alone.brier) == (1, 0, 0)
