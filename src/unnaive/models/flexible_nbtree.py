@@ -364,7 +364,7 @@ class DensityNodes(NodeModel):
             for j, (_, density) in enumerate(of_node):
                 if density is None:
                     continue
-                factor[n, j], width[j, n] = density.factor, density.bandwidth
+                factor[n, j], width[j, n] = density.factor, density.widths
                 start[j, n], per_step[j, n] = density.start, density.per_step
                 first[j, n], last[j, n] = filled + density.first, filled + density.last
                 logs.append(density.logs)
