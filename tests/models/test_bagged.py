@@ -9,12 +9,10 @@ from scipy import stats
 from sklearn.base import clone
 
 import reference_boosting as reference
-import unnaive
 from blocks import split_memory
 from helpers import assert_same_model, mixed_table, nominal_table
 from unnaive import BaggedNaiveBayesClassifier
 from unnaive.encode.hashing import branch_seeds, draw_poisson, lane
-from unnaive.models import _row_draw
 
 BAGGED = BaggedNaiveBayesClassifier
 
@@ -129,23 +127,3 @@ def test_bad_parameters_are_named(parameters, words):
     X, y = mixed_table(50)
     with pytest.raises(ValueError, match=words):
         BAGGED(**parameters).fit(X, y)
-
-
-def test_large_tables_are_calibrated_by_drawn_rows_and_have_the_base_rates_of_all(
-    monkeypatch, tmp_path
-):
-    X, y = mixed_table(3000)
-    monkeypatch.setattr(_row_draw, "FEW_ROWS", 3000)
-    whole = BaggedNaiveBayesClassifier(random_state=0).fit(X, y)
-    few = {"FEW_ROWS": 400, "FEW_OF_CLASS": 1}
-    for name, value in {**few, "MOST_NUMBERS": 12000, "LEAST_ROWS": 400}.items():
-        monkeypatch.setattr(_row_draw, name, value)
-    drawn = BaggedNaiveBayesClassifier(random_state=0).fit(X, y)
-    assert drawn.answer_.root.weights != whole.answer_.root.weights
-    shares = [np.mean(y == label) for label in drawn.classes_]
-    np.testing.assert_allclose(drawn.predict_proba(X).mean(axis=0), shares, rtol=0.01)
-    scored = BaggedNaiveBayesClassifier(random_state=0, oob_score=True).fit(X, y)
-    assert np.array_equal(scored.answer_.root.intercept, drawn.answer_.root.intercept)
-    X.assign(label=y).to_parquet(tmp_path / "rows.parquet", row_group_size=900)
-    scan = unnaive.scan(tmp_path / "rows.parquet")
-    assert_same_model(drawn, BaggedNaiveBayesClassifier(random_state=0).fit(scan, "label"))

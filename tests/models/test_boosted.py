@@ -12,8 +12,6 @@ from blocks import split_memory
 from helpers import assert_same_model, mixed_table, nominal_table
 from unnaive import BoostedNaiveBayesClassifier, NaiveBayesClassifier
 from unnaive.encode.hashing import branch_seeds, draw_uniform
-from unnaive.models import _row_draw
-from unnaive.models.ensemble.left_out_columns import judge_columns
 
 BOOSTED = BoostedNaiveBayesClassifier
 
@@ -76,51 +74,36 @@ def test_blocks_of_rows_give_the_same_model(algorithm, monkeypatch):
 def test_columns_are_judged_without_the_row_by_its_weight_in_every_round(missing, monkeypatch):
     """Against the definition: tables counted again, row by row, without it."""
     X, y, weights = nominal_table(3, classes=3)
-    given = {}
+    kept = {}
 
-    def remember(records, booster, rounds, *others):
-        given["rows"], given["rounds"] = records.records[0].learning, rounds
-        given["units"] = booster.replay(rounds, given["rows"])
-        given["judged"] = judge_columns(records, booster, rounds, *others)
-        return given["judged"]
+    def remember(model, node, rows, by_column):
+        booster, kept["rounds"] = model._rounds
+        coded = booster.binned.coder(rows.block)
+        kept["rows"], kept["units"] = rows, [*booster.replay(kept["rounds"], coded)]
+        kept["held_out"] = leave_out(model, node, rows, by_column)
+        return kept["held_out"]
 
-    monkeypatch.setattr("unnaive.models.ensemble.left_out_columns.judge_columns", remember)
+    leave_out = BOOSTED._leave_out
+    monkeypatch.setattr(BOOSTED, "_leave_out", remember)
     BOOSTED(n_estimators=4, missing=missing, alpha=0.7).fit(X, y, weights)
-    rows, rounds, scores = given["rows"], given["rounds"], given["judged"].evidence().scores
-    times = np.ones(rows.n_rows) if rows.weight is None else rows.weight
+    rounds, scores, rows = kept["rounds"], kept["held_out"].scores, kept["rows"]
+    weight = rows.sample_weight
+    for unit, one in zip(kept["units"], rounds, strict=True):  # the weights that were counted
+        np.testing.assert_allclose(np.bincount(rows.y, unit * weight), one.counts.totals)
     for j, column in enumerate(X.columns):
-        values = X[column].iloc[rows.row_ids].to_numpy()
+        values = X[column].iloc[rows.block.row_ids].to_numpy()
         gap = pd.isna(values)
         is_value = np.ones(len(gap), dtype=bool) if missing == "value" else ~gap
         n_values = len(set(values[~gap])) + (missing == "value" and gap.any())
         for i in np.flatnonzero(is_value)[:30]:
-            g, expected = rows.groups[i], 0.0
+            g, expected = rows.y[i], 0.0
             alike = gap if gap[i] else values == values[i]
-            for r, one in enumerate(rounds):
-                unit = given["units"][:, r]
-                each = np.where(rows.groups == g, unit * times, 0.0)
+            for unit, one in zip(kept["units"], rounds, strict=True):
+                each = np.where(rows.y == g, unit * weight, 0.0)
                 each[i] -= unit[i]
                 share = (each[alike].sum() + 0.7) / (each[is_value].sum() + 0.7 * n_values)
                 expected += one.vote * np.log(share)
             assert scores[i, 1 + j, g] == pytest.approx(expected, rel=1e-6)
-
-
-def test_few_rows_teach_the_factors_of_columns_and_all_of_them_the_shifts(monkeypatch):
-    """Those drawn by their numbers, however a source splits its rows."""
-    X, y = mixed_table(500)
-    whole = BOOSTED().fit(X, y)
-    monkeypatch.setattr(_row_draw, "FEW_ROWS", 100)
-    monkeypatch.setattr(_row_draw, "PER_FACTOR", 1)
-    monkeypatch.setattr(_row_draw, "FEW_OF_CLASS", 30)
-    few, by_column = BOOSTED().fit(X, y), BOOSTED(calibration="columns")
-    assert (few.answer_.root.columns != whole.answer_.root.columns).all()
-    np.testing.assert_allclose(few.predict_proba(X), whole.predict_proba(X), atol=0.1)
-    monkeypatch.setattr(_row_draw, "FEW_ROWS", 1000)
-    all_rows = clone(by_column).fit(X, y)
-    monkeypatch.setattr(_row_draw, "FEW_ROWS", 100)
-    assert_same_model(all_rows, by_column.fit(X, y))  # no shift would mend them
-    split_memory(monkeypatch, [0, 1, 130, 411, 500])
-    assert_same_model(few, BOOSTED().fit(X, y))
 
 
 def test_calibrated_rounds_know_no_order_and_weight_is_repetition():
@@ -128,7 +111,7 @@ def test_calibrated_rounds_know_no_order_and_weight_is_repetition():
     model = BOOSTED(n_estimators=4).fit(X, y, weights)
     order = np.random.default_rng(0).permutation(np.repeat(np.arange(len(y)), weights))
     again = BOOSTED(n_estimators=4).fit(X.iloc[order], y[order])
-    assert (model.predict_proba(X) == again.predict_proba(X)).all()
+    np.testing.assert_allclose(model.predict_proba(X), again.predict_proba(X), atol=1e-5)
 
 
 def test_more_rounds_fit_better_and_early_stopping_keeps_the_best():

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from unnaive.bayes import Smoothing
 from unnaive.counts.encoded_rows import CodedRows, JointCodes
+from unnaive.estimator import Progress
 from unnaive.models.boosted import BoostingRounds, LearningRows, SplitRows, relative_weights
 from unnaive.table.records import MemoryRecords
 
@@ -20,10 +24,13 @@ DECREASES = {
 }
 
 
-class Column:
-    """A column of one value."""
-
-    size = 1
+# Columns as far as weights need them: one, of one value.
+ONE_COLUMN = SimpleNamespace(
+    n_classes=1,
+    coarse=SimpleNamespace(coders=[SimpleNamespace(size=1)]),
+    first=SimpleNamespace(n_jobs=None),
+    scorer=lambda counts, smoothing, prior_alpha: None,
+)
 
 
 def weigh(parts, sample_weight, decreases, vote):
@@ -34,8 +41,11 @@ def weigh(parts, sample_weight, decreases, vote):
         joint = JointCodes(((0,),), (np.array([1]),), np.array([0, 1]), zeros)
         rows = CodedRows(joint, zeros[0], sample_weight[part], part)
         records.append(SplitRows(rows))
-    rows = LearningRows(MemoryRecords(records), N, sample_weight.sum(), False)
-    booster = BoostingRounds(rows, [Column()], 1, None, lambda c: c, "real", 9, vote, 5, 0)
+    rows = LearningRows(MemoryRecords(records), sample_weight.sum(), False)
+    smoothing, progress = Smoothing(1.0, "skip"), Progress("boosting", 1, "rounds")
+    booster = BoostingRounds(
+        ONE_COLUMN, rows, smoothing, 0.5, None, "real", 9, vote, 5, False, progress
+    )
     for decrease in decreases:
 
         def score(rows, decrease=decrease):

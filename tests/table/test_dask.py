@@ -45,7 +45,7 @@ from unnaive import (
     quality_of,
     scan,
 )
-from unnaive.models import _row_draw
+from unnaive.models import held_out
 from unnaive.models._em import EMSearch
 from unnaive.models.boosted import BoostingRounds
 from unnaive.table import dask_records
@@ -117,8 +117,8 @@ def test_models_of_rows_that_stay_on_workers_are_those_of_memory(estimator, n_pa
 @pytest.mark.parametrize("model", [BOOSTED])
 def test_rows_drawn_for_calibration_are_the_same_on_workers(model, calibration, monkeypatch):
     table = awkward_table(seed=2)
-    monkeypatch.setattr(_row_draw, "MOST_NUMBERS", 1)
-    monkeypatch.setattr(_row_draw, "LEAST_ROWS", 100)
+    monkeypatch.setattr(held_out, "MIN_ROWS", 100)
+    monkeypatch.setattr(held_out, "MAX_ROWS", 100)
     estimator = clone(model).set_params(calibration=calibration)
     frame = parted(as_pandas(table), MANY[3])
     with dask.config.set(scheduler="threads"):

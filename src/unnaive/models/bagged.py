@@ -4,50 +4,38 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer import Answer, Ensemble, NaiveBayesStack
-from unnaive.answer.nodes import MemberOutput, Node
-from unnaive.bayes import Scorer, Smoothing
-from unnaive.bayes.calibrate import fit_visited
+from unnaive.answer import Ensemble, NaiveBayesStack
+from unnaive.answer.nodes import MemberOutput, Node, outputs_of_scores
+from unnaive.bayes import Scorer
+from unnaive.bayes.calibration import HeldOut
+from unnaive.bayes.coded import coded_scores
 from unnaive.bayes.scoring import stack_scorers
 from unnaive.common.checks import FINITE, check_number, check_values, check_word, expect
+from unnaive.common.threads import in_threads
 from unnaive.counts import CountTable
-from unnaive.counts.encoded_rows import CodedRows
+from unnaive.counts.encoded_rows import CodedRows, add_lanes, add_marginals
 from unnaive.encode import GRID_LIMIT
-from unnaive.encode.coders import AnyCoder
-from unnaive.encode.hashing import branch_seeds
-from unnaive.estimator import Progress, reports_progress
-from unnaive.models._calibration import check_calibration
-from unnaive.models._judged_rows import (
-    CALIBRATING,
-    has_rare,
-    judged_visit,
-    match_rare,
+from unnaive.encode.coders import AnyCoder, coder_sizes
+from unnaive.encode.hashing import LANE_ROWS, branch_seeds, draw_poisson, lane
+from unnaive.estimator import Progress
+from unnaive.models.base import Binned, FirstPass, NaiveBayesEnsemble, check_calibration
+from unnaive.models.held_out import (
+    OUT_OF_BAG,
+    CalibrationRows,
+    OutOfBagMixin,
+    out_of_bag,
+    warn_of_unjudged,
 )
-from unnaive.models._out_of_bag import OUT_OF_BAG, OutOfBag, out_of_bag_accuracy, warn_of_unjudged
-from unnaive.models._row_draw import RowDraw
-from unnaive.models.base import ScorerAttributes
-from unnaive.models.ensemble.bags import (
-    BagJudge,
-    BagVotes,
-    count_bags,
-    judged_by_all,
-    judged_by_some,
-    rare_places,
-    votes_as_logs,
-)
-from unnaive.models.ensemble.base import EnsembleClassifier, Start
-from unnaive.models.ensemble.left_out import match_base_rates, weigh_drawn
 from unnaive.table.records import Records
 
 
-class BaggedNaiveBayesClassifier(OutOfBag, ScorerAttributes, EnsembleClassifier):
+class BaggedNaiveBayesClassifier(OutOfBagMixin, NaiveBayesEnsemble):
     """Naive Bayes on several random draws of the rows, which then answer together.
 
     How often a row is in a bag is a Poisson draw by seed and row number: rows need not know of each
@@ -117,7 +105,7 @@ max_categories, grid_limit :
     True
     """
 
-    _optional_attributes = EnsembleClassifier._optional_attributes | OUT_OF_BAG
+    _optional_attributes = NaiveBayesEnsemble._optional_attributes | OUT_OF_BAG
     _adds_up = False
     bag_weights_: NDArray[np.float64]
 
@@ -162,142 +150,80 @@ max_categories, grid_limit :
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    # Learning -------------------------------------------------------------------------------
-
-    @reports_progress
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Draw the bags and count them.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features), path or `scan`
-        y : array-like of shape (n_samples,), or the name of a column where X is not in memory
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            A row drawn twice counts twice its weight.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        start = self._begin(X, y, sample_weight)
-        self._drop_out_of_bag()
+    def _fit_node(self, first: FirstPass) -> Node:
+        binned, seeds = self._bin(first), branch_seeds(first.seed, self.n_estimators)
         if not self.bootstrap:
-            root: Node = self._vote([start.coarse.counts] * self.n_estimators, start)
-        else:
-            records, _ = start.records(_as_they_are, operator.add)
-            with records:
-                root = self._draw(start, records)
-        self._set_answer(Answer(start.summary.schema, start.summary.labels.classes, root))
-        return self
+            return self._combine(binned, [binned.coarse.counts] * len(seeds))
+        records, _ = binned.records(_whole_block, operator.add)
+        with records:
+            tables = self._count(records, binned, seeds)
+            # In a tiny table a bag may come out empty: it then holds all rows, and judges none.
+            drawn = np.array([table.totals.any() for table in tables])
+            scorers = [self._scorer(binned, table) for table in tables if table.totals.any()]
+            vote = partial(
+                out_of_bag_votes, scorers, seeds[drawn], self.max_samples, self._member_output
+            )
+            self._votes = vote, binned
+            if self.oob_score:
+                self._score(records, vote)
+        whole = binned.coarse.counts
+        return self._combine(binned, [t if t.totals.any() else whole for t in tables])
 
-    def _draw(self, start: Start, records: Records[CodedRows]) -> Node:
-        """Bags, counted and calibrated by the rows that are not in them."""
-        n_rows, seeds = start.summary.n_rows, branch_seeds(start.seed, self.n_estimators)
-        progress = Progress("counting bags", n_rows, hook=self._hook)
+    def _count(
+        self, records: Records[CodedRows], binned: Binned, seeds: NDArray[np.uint64]
+    ) -> list[CountTable]:
+        """Count all bags in one pass."""
+        first = binned.first
+        progress = Progress("counting bags", first.summary.n_rows, hook=self._hook)
         count = partial(
-            _count, start.coarse.coders, start.n_classes, seeds, self.max_samples, self.n_jobs
+            _count_bags,
+            binned.coarse.coders,
+            binned.n_classes,
+            seeds,
+            self.max_samples,
+            first.n_jobs,
         )
-        drawn = records.reduce(count, _add_tables, "counting bags")
-        progress.add(n_rows)
+        tables = records.reduce(count, _add_tables, "counting bags")
+        progress.add(first.summary.n_rows)
         progress.finish()
-        # In a tiny table a bag may come out empty: it then holds all rows, and judges none.
-        fair = np.array([table.totals.any() for table in drawn])
-        whole = start.coarse.counts
-        root = self._vote([t if t.totals.any() else whole for t in drawn], start)
-        calibrates = self.calibration == "slope"
-        if not (self.oob_score or calibrates):
-            return root
-        bags = [self._bag(table, start) for table in drawn if table.totals.any()]
-        totals = (start.summary.counts.totals, start.coarse.counts.totals)
-        # Of fewer rows all say how probable classes are: naive Bayes may be too sure for its bags.
-        draw = RowDraw.of_large(n_rows, *totals) if calibrates else None
-        judge = BagJudge(
-            bags, seeds[fair], start.n_classes, self.max_samples, self._member_output, calibrates,
-            records.storage, self.n_jobs, None if self.oob_score else draw,
-        )  # fmt: skip
-        weights = records.advance(judge, operator.add, "judging")
-        if self.oob_score:
-            self._score(records, n_rows, start)
-        if not calibrates:
-            return root
-        # Votes on all rows are kept for the score; then those that calibrate are drawn of them.
-        given = (records.storage, start.n_classes, draw if self.oob_score else None)
-        weights = weights + records.advance(
-            partial(votes_as_logs, *given), operator.add, CALIBRATING
-        )
-        return self._calibrate(root, records, start, judge, draw, weights)
+        return tables
 
-    def _bag(self, table: CountTable, start: Start) -> Scorer:
-        return start.scorer(table, Smoothing(self.alpha, self.missing), self.prior_alpha)
-
-    def _vote(self, tables: list[CountTable], start: Start) -> Ensemble:
-        """All bags, given their counts."""
+    def _combine(self, binned: Binned, tables: Sequence[CountTable]) -> Ensemble:
+        """Return the vote of all bags."""
         self.bag_weights_ = np.array([table.totals.sum() for table in tables])
-        scorer = stack_scorers([self._bag(table, start) for table in tables])
-        every = np.ones(len(tables))
+        scorer = stack_scorers([self._scorer(binned, table) for table in tables])
+        members = (NaiveBayesStack(scorer, binned.coarse.counts),)
         names = tuple(f"bag {k}" for k in range(len(tables)))
-        members = (NaiveBayesStack(scorer, start.coarse.counts),)
-        no_shift = np.zeros(start.n_classes)
-        return Ensemble(members, names, every, no_shift, self._member_output, "mean")
+        weights, no_shift = np.ones(len(tables)), np.zeros(binned.n_classes)
+        return Ensemble(members, names, weights, no_shift, self._member_output, "mean")
+
+    def _scorer(self, binned: Binned, table: CountTable) -> Scorer:
+        return binned.scorer(table, self._smoothing, self.prior_alpha)
 
     @property
     def _member_output(self) -> MemberOutput:
         return "probability" if self.voting == "soft" else "vote"
 
-    def _calibrate(
-        self,
-        root: Node,
-        records: Records[CodedRows],
-        start: Start,
-        judge: BagJudge,
-        draw: RowDraw | None,
-        weights: NDArray[np.float64],
-    ) -> Node:
-        """The vote calibrated by the rows that some bag judges.
+    def _score(self, records: Records[CodedRows], vote: Any) -> None:
+        """Store the out-of-bag votes in the order of the rows, and their accuracy."""
+        parts = zip(*records.each(partial(_vote_on_rows, vote)), strict=True)
+        proba, y, weight, row_ids = map(np.concatenate, parts)
+        warn_of_unjudged(proba, "in every bag", 5)
+        order = np.argsort(row_ids)
+        self._set_oob(proba[order], y[order], weight[order])
 
-        They say how sure to be. How probable classes are on the whole is a matter of all bags:
-        those without a row of a rare class find the class rarer than it is; and of many rows.
-        """
-        n_classes = root.n_outputs
-        some, every = (
-            partial(weigh_drawn, draw, weights, rows_of)
-            for rows_of in (judged_by_some, judged_by_all)
-        )
-        found = fit_visited(judged_visit(records, some), n_classes, self.n_jobs)
-        given = (judged_visit(records, every), n_classes, self.n_jobs, found.slope)
-        fitted = fit_visited(*given, near=found)
-        totals = (start.summary.counts.totals, start.coarse.counts.totals)
-        more = RowDraw.of(start.summary.n_rows, n_classes, *totals)
-        if has_rare(totals[0]):
-            if draw is not None:
-                bag = self._bag(start.coarse.counts, start)
-                matters = partial(rare_places, bag, fitted, totals[0], self.n_jobs)
-                judge = replace(judge, draw=more, matters=matters)
-                drawn = records.advance(judge, operator.add, "judging")
-                as_logs = partial(votes_as_logs, records.storage, n_classes, None)
-                records.advance(as_logs, operator.add, CALIBRATING)
-                every = partial(weigh_drawn, more, drawn, judged_by_all)
-            return root.calibrated(match_rare(records, every, fitted, totals[0], self.n_jobs))
-        bag, draws = self._bag(start.coarse.counts, start), (draw, more)
-        return root.calibrated(match_base_rates(fitted, records, _rows_of, bag, draws, self.n_jobs))
+    def _calibration_method(self, node: Node | None = None) -> str:  # noqa: ARG002
+        return str(self.calibration) if self.bootstrap else "none"
 
-    def _score(self, records: Records[CodedRows], n_rows: int, start: Start) -> None:
-        """The share of rows that are judged rightly, and the votes in the order of the rows."""
-        room, at = start.source.storage, 0
-        shares = room.empty((n_rows, start.n_classes), np.float64)
-        ids, groups = room.empty(n_rows, np.int64), room.empty(n_rows, np.intp)
-        weight = room.empty(n_rows, np.float64)
-        for part in records.each(_judgement):
-            here = slice(at, at + len(part[0]))
-            shares[here], groups[here], weight[here], ids[here] = part
-            at = here.stop
-        warn_of_unjudged(shares, "in every bag", 4)
-        self.oob_score_ = out_of_bag_accuracy(shares, groups, weight)
-        self.oob_decision_function_ = shares[room.argsort(ids)]
+    def _leave_out(self, node: Node, rows: CalibrationRows, by_column: bool) -> HeldOut:  # noqa: ARG002
+        """Return the votes of the bags that a row is not in."""
+        vote, binned = self._votes
+        return out_of_bag(vote(binned.coder(rows.block)), rows.y, rows.sample_weight)
+
+    # Checks ---------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        self._check_counting()
+        super()._check_parameters()
         check_calibration(self)
         check_number(self, "n_estimators", 1, whole=True)
         check_number(self, "max_samples", 0, 1)
@@ -316,34 +242,69 @@ max_categories, grid_limit :
         members = getattr(self.answer_.core, "weights", np.empty(0)).size
         expect(members == bags, "bags are not those that vote.")
         check_values("bag_weights_", self.bag_weights_, (bags,), 0.0, FINITE)
-        self._check_out_of_bag()
+        self._check_oob()
 
 
 def _as_they_are(rows: CodedRows) -> tuple[CodedRows, int]:
     return rows, rows.n_rows
 
 
-def _rows_of(rows: CodedRows) -> CodedRows:
-    return rows
+def _whole_block(rows: CodedRows) -> tuple[CodedRows, int]:
+    return rows, rows.n_rows
 
 
-def _count(
+def _count_bags(
     coders: Sequence[AnyCoder],
     n_classes: int,
     seeds: NDArray[np.uint64],
-    mean: float,
+    max_samples: float,
     n_jobs: int | None,
     rows: CodedRows,
     _state: Any,
 ) -> list[CountTable]:
-    return count_bags(rows, coders, n_classes, seeds, mean, n_jobs)
+    """Return the counts of each bag, all counted in one pass over rows."""
+    tables = [CountTable.empty(n_classes, coder_sizes(coders)) for _ in seeds]
+
+    def count(part: slice) -> NDArray[Any]:
+        words = draw_poisson(seeds, rows.numbers_of(part), max_samples)
+        if rows.weight is None:  # bags that share a word are counted together
+            return np.stack([rows.count(part, n_classes, word) for word in words])
+        weight = rows.weight[part]
+        lanes = [lane(words, b) * weight for b in range(len(seeds))]
+        return np.stack([rows.count(part, n_classes, drawn) for drawn in lanes])
+
+    whole = np.zeros((len(seeds), rows.joint.starts[-1] * n_classes))
+    for counts in in_threads(count, rows.stretches(LANE_ROWS), n_jobs):
+        if rows.weight is None:
+            add_lanes(counts, whole)
+        else:
+            whole += counts
+    for table, cells in zip(tables, whole, strict=True):
+        add_marginals(rows.joint, cells, table)
+    return tables
 
 
 def _add_tables(a: list[CountTable], b: list[CountTable]) -> list[CountTable]:
     return [one + other for one, other in zip(a, b, strict=True)]
 
 
-def _judgement(rows: CodedRows, votes: BagVotes) -> tuple[NDArray[Any], ...]:
-    """What is known of rows that are judged, without their codes."""
-    judged = votes.judged
-    return judged.scores, judged.groups, judged.weight, rows.row_ids
+def out_of_bag_votes(
+    scorers: Sequence[Scorer],
+    seeds: NDArray[np.uint64],
+    max_samples: float,
+    output: MemberOutput,
+    rows: CodedRows,
+) -> NDArray[np.float64]:
+    """Return the mean vote on each row of the bags that did not draw it; NaN where all did."""
+    words = draw_poisson(seeds, rows.row_ids, max_samples)
+    total, n = np.zeros((rows.n_rows, len(scorers[0].log_prior))), np.zeros((rows.n_rows, 1))
+    for b, scorer in enumerate(scorers):
+        is_out = (lane(words, b) == 0)[:, None]
+        total += np.where(is_out, outputs_of_scores(output, coded_scores(rows, scorer)), 0.0)
+        n += is_out
+    return np.where(n > 0, total, np.nan) / np.maximum(n, 1)
+
+
+def _vote_on_rows(vote: Any, rows: CodedRows, _state: Any) -> tuple[NDArray[Any], ...]:
+    weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
+    return vote(rows), rows.groups, weight, rows.row_ids

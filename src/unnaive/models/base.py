@@ -6,7 +6,7 @@ from collections.abc import Callable
 from copy import copy
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,16 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from unnaive.answer import Answer, Decision, Evidence
 from unnaive.answer.nodes import Node
-from unnaive.bayes import Scorer
+from unnaive.bayes import Scorer, Smoothing
+from unnaive.bayes.build import build_scorer
 from unnaive.bayes.calibration import HeldOut
-from unnaive.bayes.estimate import check_class_weight, class_factor
-from unnaive.common.checks import check_word
+from unnaive.bayes.estimate import check_class_weight, class_factor, log_prior
+from unnaive.common.checks import check_number, check_word
 from unnaive.counts import CountTable, Summary
 from unnaive.counts.counting import summarize
+from unnaive.counts.encoded_rows import CodedRows, check_same_counts, count_rows, row_coder
 from unnaive.counts.summary import refuse_new
+from unnaive.discretize import Coarse, RuledEstimator
 from unnaive.encode import Labels
 from unnaive.encode.labels import known_groups, label_groups, read_target, refuse_strange_labels
 from unnaive.estimator import TableEstimator, reports_progress
@@ -40,8 +43,12 @@ from unnaive.models.held_out import (
 from unnaive.table import Block, Source, open_table, scan_of
 from unnaive.table.answers import Tabular
 from unnaive.table.reading import read_weight
+from unnaive.table.records import Records, keep_records
 from unnaive.table.source import MemorySource
 from unnaive.table.writing import write_parquet
+
+R = TypeVar("R")
+T = TypeVar("T")
 
 
 def _if_supported(name: str) -> Callable[[Any], Any]:
@@ -484,6 +491,99 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         right, recognized, total = sums.tolist()
         refuse_strange_labels(recognized, Labels(answer.classes), ["other labels"] if scan else y)
         return float(right / total)
+
+
+class Binned(NamedTuple):
+    """Columns binned once, and how rows are coded and scored by the bins."""
+
+    first: FirstPass
+    coarse: Coarse
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.first.summary.labels)
+
+    @property
+    def coder(self) -> Callable[[Block], CodedRows]:
+        """What codes the rows of a block."""
+        coarse, labels = self.coarse, self.first.summary.labels
+        return row_coder(coarse.coders, coarse.counts, labels, coarse.factor, self.first.n_jobs)
+
+    def records(
+        self, part: Callable[[CodedRows], tuple[R, T]], add: Callable[[T, T], T]
+    ) -> tuple[Records[R], T]:
+        """Return records of all blocks, where they are, and a sum.
+
+        ``part`` makes a record of the coded rows of a block, and their share of the sum.
+        """
+        code, source = self.coder, self.first.source
+        if not source.may_change:
+            return keep_records(source, lambda block: part(code(block)), add)
+        coders, n_classes = self.coarse.coders, self.n_classes
+
+        def count(block: Block) -> tuple[R, tuple[T, CountTable]]:
+            rows = code(block)
+            record, share = part(rows)
+            return record, (share, count_rows(rows, coders, n_classes))
+
+        def add_both(a: tuple[T, CountTable], b: tuple[T, CountTable]) -> tuple[T, CountTable]:
+            return add(a[0], b[0]), a[1] + b[1]
+
+        records, (share, counts) = keep_records(source, count, add_both)
+        try:
+            check_same_counts(self.first.summary.schema.names, self.coarse.counts, counts)
+        except BaseException:
+            records.release()
+            raise
+        return records, share
+
+    def scorer(self, counts: CountTable, smoothing: Smoothing, prior_alpha: float) -> Scorer:
+        """Return naive Bayes on counts in the bins."""
+        prior = log_prior(counts.totals, prior_alpha, None)
+        return build_scorer(self.first.summary.schema, self.coarse.coders, counts, prior, smoothing)
+
+
+class NaiveBayesEnsemble(ScorerAttributes, TableClassifier, RuledEstimator):
+    """A classifier of several naive Bayes models over columns that are binned once."""
+
+    alpha: float
+    missing: str
+    prior_alpha: float
+
+    @property
+    def _n_passes(self) -> int:  # type: ignore[override]
+        return 2 if self._calibration_method() == "none" else 3
+
+    def _n_tasks(self) -> int | None:
+        return 1
+
+    def _calibration_method(self, node: Node | None = None) -> str:  # noqa: ARG002
+        return str(self.calibration)
+
+    def _bin(self, first: FirstPass) -> Binned:
+        return Binned(first, self._coarsen(first.summary, first.class_factor))
+
+    @property
+    def _smoothing(self) -> Smoothing:
+        return Smoothing(self.alpha, self.missing)
+
+    def _held_out(
+        self, node: Node, first: FirstPass, rows: CalibrationRows, by_column: bool
+    ) -> HeldOut:
+        """Return held-out evidence; bins have seen its class, which matters if columns are many."""
+        if len(first.summary.schema) > first.summary.n_rows:
+            return cross_fit(self, first, rows, by_column=by_column)
+        return self._leave_out(node, rows, by_column)
+
+    def _leave_out(self, node: Node, rows: CalibrationRows, by_column: bool) -> HeldOut:
+        """Return the evidence of members that have not counted the row."""
+        raise NotImplementedError
+
+    def _check_parameters(self) -> None:
+        for name in ("alpha", "prior_alpha"):
+            check_number(self, name, 0)
+        check_word(self, "missing", "skip", "value")
+        self._check_options()
 
 
 def check_calibration(model: Any, *more: str) -> None:

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
-from typing import Any, NamedTuple, Self, TypeAlias
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer import Answer, Ensemble, EvidenceTable, NaiveBayesStack
+from unnaive.answer import Ensemble, EvidenceTable, NaiveBayesStack
 from unnaive.answer.nodes import Node
 from unnaive.bayes import Scorer, Smoothing
-from unnaive.bayes.calibrate_values import shift_scorer
+from unnaive.bayes.calibration import HeldOut
 from unnaive.bayes.coded import coded_scores, judge, own_probabilities
-from unnaive.bayes.estimate import log_prior
+from unnaive.bayes.estimate import first_value, log_prior
 from unnaive.bayes.left_out import scorer_without_one
 from unnaive.bayes.scoring import (
     LEAST_SHARE,
@@ -36,13 +36,12 @@ from unnaive.common.threads import in_threads
 from unnaive.counts import CountTable
 from unnaive.counts.encoded_rows import GRAIN, CodedRows, table_of
 from unnaive.encode import GRID_LIMIT
-from unnaive.encode.coders import AnyCoder
+from unnaive.encode.coders import AnyCoder, coder_sizes, column_slots
 from unnaive.encode.hashing import branch_seeds, draw_uniform
-from unnaive.estimator import Progress, reports_progress
-from unnaive.models._calibration import check_calibration
-from unnaive.models._row_draw import RowDraw
-from unnaive.models.base import ScorerAttributes
-from unnaive.models.ensemble.base import EnsembleClassifier, Start
+from unnaive.estimator import Progress
+from unnaive.models.base import Binned, FirstPass, NaiveBayesEnsemble, check_calibration
+from unnaive.models.held_out import CalibrationRows, score_rows
+from unnaive.table import Block
 from unnaive.table.records import Records
 from unnaive.table.storage import Storage
 
@@ -54,11 +53,12 @@ MAX_RESTARTS = 25  # as often as Bauer and Kohavi start again
 FRESH_LOW, FRESH_HIGH = 0.9, 1.1  # Wiering's fresh weights
 MAX_MARGIN = 36.0  # a probability below 2**-52 moves a weight no further
 MAX_LOG_WEIGHT = 64.0
+TINY = 1e-200  # in place of 0 under a logarithm
 LOSS_GRAIN = 2.0**-30
 MAX_MEAN = 16.0  # of weights whose rounding still tells them apart, or 1 / MAX_MEAN
 
 
-class BoostedNaiveBayesClassifier(ScorerAttributes, EnsembleClassifier):
+class BoostedNaiveBayesClassifier(NaiveBayesEnsemble):
     """AdaBoost over naive Bayes: rows that are misjudged weigh more in the next round.
 
     Rows are coded once; each round is one pass that counts them with their weights and one that
@@ -204,74 +204,49 @@ max_categories, grid_limit :
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @reports_progress
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features), path or `scan`
-        y : array-like of shape (n_samples,), or the name of a column where X is not in memory
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-
-        Returns
-        -------
-        self : object
-            Fitted estimator.
-        """
-        self._check_parameters()
-        start = self._begin(X, y, sample_weight)
-        rows = split_rows(start, self.validation_fraction if self.early_stopping else 0.0)
+    def _fit_node(self, first: FirstPass) -> Node:
+        binned = self._bin(first)
+        rows = split_rows(binned, self.validation_fraction if self.early_stopping else 0.0)
         with rows.records:
-            return self._fit_rounds(start, rows)
-
-    def _fit_rounds(self, start: Start, rows: LearningRows) -> Self:
-        smoothing, calibration = Smoothing(self.alpha, self.missing), self._calibration()
-        real = self.algorithm == "real"
-        n_rows = start.summary.n_rows
-        n_rounds = self.n_estimators
-        progress = Progress(
-            "boosting",
-            n_rounds,
-            "rounds",
-            n_rows=n_rows,
-            step="round",
-            steps=n_rounds,
-            hook=self._hook,
-        )
-        prior = log_prior(start.coarse.counts.totals, self.prior_alpha, None)
-        least_alpha = max(self.prior_alpha, MIN_PRIOR_ALPHA)
-        leave_out = cache(partial(_left_out_scorer, start, smoothing))
-        booster = BoostingRounds(
-            rows,
-            start.coarse.coders,
-            start.n_classes,
-            prior if real else None,
-            lambda counts: start.scorer(counts, smoothing, least_alpha),
-            self.algorithm,
-            self.n_estimators,
-            self._learning_rate(),
-            self.n_iter_no_change,
-            start.seed,
-            leave_out if real and calibration != "none" else None,
-            progress,
-            self.n_jobs,
-        )
-        rounds = booster.run(self._first_round(booster, start, smoothing))
-        progress.finish()
-        root = self._combine(rounds, start, prior)
-        if calibration != "none":
-            root = self._calibrate(root, booster, rounds, leave_out, start)
+            booster = self._booster(binned, rows)
+            progress = booster.progress
+            rounds = booster.run(self._first_round(booster))
+            progress.finish()
+        self._rounds = booster, rounds
         self.estimator_weights_ = np.array([one.vote for one in rounds])
         self.estimator_errors_ = np.array([one.error for one in rounds])
         losses = [one.loss for one in rounds if rows.holds_out and booster.rounds]
         self.validation_loss_ = np.array(losses)
         self.n_restarts_ = booster.n_restarts
         self.algorithm_ = self.algorithm
-        self._set_answer(Answer(start.summary.schema, start.summary.labels.classes, root))
-        return self
+        return self._combine(rounds, binned)
 
-    def _first_round(self, booster: BoostingRounds, start: Start, smoothing: Smoothing) -> Round:
+    def _booster(self, binned: Binned, rows: LearningRows) -> BoostingRounds:
+        real, n_rounds = self.algorithm == "real", self.n_estimators
+        progress = Progress(
+            "boosting",
+            n_rounds,
+            "rounds",
+            n_rows=binned.first.summary.n_rows,
+            step="round",
+            steps=n_rounds,
+            hook=self._hook,
+        )
+        return BoostingRounds(
+            binned,
+            rows,
+            self._smoothing,
+            max(self.prior_alpha, MIN_PRIOR_ALPHA),
+            self._log_prior(binned) if real else None,
+            self.algorithm,
+            n_rounds,
+            self._learning_rate(),
+            self.n_iter_no_change,
+            real and self._calibration_method() != "none",
+            progress,
+        )
+
+    def _first_round(self, booster: BoostingRounds) -> Round:
         """Return naive Bayes of the first round.
 
         Weights that are the same for all rows of a class do not change evidence: it is that of the
@@ -279,86 +254,51 @@ max_categories, grid_limit :
         """
         if booster.rows.holds_out:
             return booster.count_round()
-        counts = start.coarse.counts
-        scorer = start.scorer(counts, smoothing, self.prior_alpha)
+        counts = booster.binned.coarse.counts
+        scorer = booster.binned.scorer(counts, self._smoothing, self.prior_alpha)
         if self.algorithm == "real":
-            scorer = replace(scorer, log_prior=np.zeros(start.n_classes))
+            scorer = replace(scorer, log_prior=np.zeros(booster.binned.n_classes))
         return Round(scorer, counts)
 
-    def _combine(self, rounds: list[Round], start: Start, prior: NDArray[np.float64]) -> Node:
+    def _log_prior(self, binned: Binned) -> NDArray[np.float64]:
+        return log_prior(binned.coarse.counts.totals, self.prior_alpha, None)
+
+    def _combine(self, rounds: list[Round], binned: Binned) -> Node:
         """Return the sum of the evidence of all rounds, or their vote."""
-        counts, votes = start.coarse.counts, [one.vote for one in rounds]
+        counts, votes = binned.coarse.counts, [one.vote for one in rounds]
         scorers = [one.scorer for one in rounds]
         if self.algorithm == "real":
-            return EvidenceTable(add_rounds(scorers, votes, prior), counts, math.fsum(votes))
+            scorer = add_scorers(scorers, votes)
+            scorer = replace(scorer, log_prior=self._log_prior(binned) + scorer.log_prior)
+            return EvidenceTable(scorer, counts, math.fsum(votes))
         members = (NaiveBayesStack(stack_scorers(scorers), counts),)
         names = tuple(f"round {k}" for k in range(len(votes)))
-        no_shift = np.zeros(start.n_classes)
+        weights, no_shift = np.array(votes), np.zeros(binned.n_classes)
         if self.algorithm == "probability":
-            return Ensemble(members, names, np.array(votes), no_shift, "probability", "mean")
-        weights = np.array(votes) / vote_divisor(self.algorithm, start.n_classes)
+            return Ensemble(members, names, weights, no_shift, "probability", "mean")
+        weights /= vote_divisor(self.algorithm, binned.n_classes)
         return Ensemble(members, names, weights, no_shift, "vote", "softmax")
 
-    def _calibrate(
-        self,
-        root: Node,
-        booster: BoostingRounds,
-        rounds: list[Round],
-        leave_out: Callable[[Round], Scorer],
-        start: Start,
-    ) -> Node:
-        """Return the calibrated answer, learned from rows left out of every round."""
-        from unnaive.models.ensemble.left_out import judge_rounds, match_evidence, match_votes
-        from unnaive.models.ensemble.left_out_columns import judge_columns
-
-        records, smoothing = booster.rows.records, Smoothing(self.alpha, self.missing)
-        scorers, votes = [one.scorer for one in rounds], [one.vote for one in rounds]
-        without = [leave_out(one) for one in rounds]
-        given, totals = (self.algorithm, self.n_jobs), start.summary.counts.totals
-        draw, draw_more = self._draw(start, booster.rows), self._draw_more(start)
-        if not isinstance(root, EvidenceTable):
-            judged_rounds = list(zip(scorers, without, votes, strict=True))
-            found = judge_rounds(records, judged_rounds, *given, draw)
-            both = list(zip(scorers, votes, strict=True))
-            return root.calibrated(
-                match_votes(found, records, both, *given, (draw, draw_more), totals)
-            )
-        prior = booster.log_prior
-        assert prior is not None
-        summed = (root.scorer, add_rounds(without, votes, prior))
-        if self._calibration() == "slope":
-            node = root.calibrated(judge_rounds(records, [(*summed, 1.0)], *given))
-        else:
-            judged = judge_columns(records, booster, rounds, summed, smoothing, draw, self.n_jobs)
-            calibration = judged.fit(few=self._calibration() == "values")
-            node = root.calibrated(calibration)
-            if self._calibration() == "values":
-                assert isinstance(node, EvidenceTable)
-                shifts = judged.fit_values(node.scorer, calibration, self.missing)
-                node = replace(node, scorer=shift_scorer(node.scorer, shifts))
-        assert isinstance(node, EvidenceTable)
-        draws = (draw, draw_more)
-        return node.calibrated(match_evidence(records, node.scorer, draws, totals, self.n_jobs))
-
-    def _draw(self, start: Start, rows: LearningRows) -> RowDraw | None:
-        """Return which rows calibrate."""
-        method, n_classes, counts = self._calibration(), start.n_classes, start.coarse.counts
-        each = (
-            1 + counts.n_attributes if method != "slope" else 4 * (self.algorithm == "probability")
-        )
-        n_values = counts.counts.shape[1] if method == "values" else 0
-        given = (rows.n_rows, each * n_classes, start.summary.counts.totals, counts.totals)
-        return RowDraw.of(*given, n_values * (n_classes - 1))
-
-    def _draw_more(self, start: Start) -> RowDraw | None:
-        """Return which rows say how probable classes are."""
-        n_rows, rows = start.summary.n_rows, start.summary.counts.totals
-        return RowDraw.of(n_rows, start.n_classes, rows, start.coarse.counts.totals)
-
-    def _calibration(self) -> str:
+    def _calibration_method(self, node: Node | None = None) -> str:  # noqa: ARG002
         if self.calibration is None:
             return "values" if self.algorithm == "real" else "slope"
-        return self.calibration
+        return str(self.calibration)
+
+    def _leave_out(self, node: Node, rows: CalibrationRows, by_column: bool) -> HeldOut:
+        """Return the evidence of rounds that do not count the row."""
+        booster, rounds = self._rounds
+        if booster.rows.holds_out:
+            draws = draw_uniform(booster.binned.first.seed, rows.block.row_ids)
+            learning = draws >= self.validation_fraction
+            rows = rows.take(np.flatnonzero(learning))
+        if self.algorithm != "real":
+            scores = booster.left_out_votes(rounds, booster.binned.coder(rows.block))
+            return HeldOut(scores, rows.y, rows.sample_weight)
+        scores = score_rows(node, rows.block, True, self.n_jobs)
+        booster.leave_out(rounds, booster.binned.coder(rows.block), rows.block, scores)
+        if not by_column:
+            scores = scores.sum(axis=1)
+        return HeldOut(scores, rows.y, rows.sample_weight, rows.block)
 
     def _learning_rate(self) -> float:
         if self.learning_rate is None:
@@ -372,7 +312,7 @@ max_categories, grid_limit :
     # Checks ---------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        self._check_counting()
+        super()._check_parameters()
         if self.calibration is not None:
             check_calibration(self, "columns", "values")
         check_number(self, "n_estimators", 1, whole=True)
@@ -406,11 +346,6 @@ max_categories, grid_limit :
         check_values("validation_loss_", loss, (loss.size,), -FINITE, FINITE, nan=True)
 
 
-def _left_out_scorer(start: Start, smoothing: Smoothing, one: Round) -> Scorer:
-    """Return the evidence of a round for a row of each class that was not counted."""
-    return scorer_without_one(one.scorer, one.counts, start.coarse.counts, smoothing)
-
-
 # Rows to learn from, and rows held out -----------------------------------------------------------
 
 
@@ -427,21 +362,21 @@ class SplitRows:
 
 
 class LearningRows(NamedTuple):
-    """Records of all rows; number and weight of the rows to learn from."""
+    """Records of all rows, and the weight of those to learn from."""
 
     records: Records[SplitRows]
-    n_rows: int
     weight: float
     holds_out: bool
 
 
-def split_rows(start: Start, share: float) -> LearningRows:
+def split_rows(binned: Binned, share: float) -> LearningRows:
     """Hold out a share of the rows; none where either part would be empty."""
     for fraction in (share, 0.0):
-        records, sizes = start.records(partial(_split_block, start.seed, fraction), np.add)
+        split = partial(_split_block, binned.first.seed, fraction)
+        records, sizes = binned.records(split, operator.add)
         n_rows, weight, n_held_out = sizes.tolist()
         if fraction == 0.0 or (n_rows and n_held_out):
-            return LearningRows(records, int(n_rows), weight, fraction > 0.0)
+            return LearningRows(records, weight, fraction > 0.0)
         records.release()
     raise AssertionError
 
@@ -487,32 +422,29 @@ class BoostingRounds:
 
     Parameters
     ----------
+    binned : Binned
     rows : LearningRows
-    coders : sequence of coders
-        By which rows are counted.
-    n_classes : int
+    smoothing : Smoothing
+    prior_alpha : float
+        Pseudo-count of the classes after the first round.
     log_prior : array of shape (n_classes,) or None
         Class priors that rounds are added to, so that all classes start with the same weight.
-    build : callable
-        Return the scorer of counts.
-    leave_out : callable or None
-        Return the evidence of a round for a row that was not counted. With it rows are scored as
-        if they had not been counted, and counts are scaled to the effective number of rows.
+    leaves_out : bool
+        Whether rows are scored as if they had not been counted, and counts are scaled to the
+        effective number of rows.
     """
 
+    binned: Binned
     rows: LearningRows
-    coders: Sequence[AnyCoder]
-    n_classes: int
+    smoothing: Smoothing
+    prior_alpha: float
     log_prior: NDArray[np.float64] | None
-    build: Callable[[CountTable], Scorer]
     algorithm: str
     n_rounds: int
     learning_rate: float
     patience: int
-    seed: int
-    leave_out: Callable[[Round], Scorer] | None = None
-    progress: Progress | None = None
-    n_jobs: int | None = None
+    leaves_out: bool
+    progress: Progress
     rounds: list[Round] = field(default_factory=list)
     n_restarts: int = 0
     counted: PassSums | None = None  # rows by their current weights
@@ -522,7 +454,7 @@ class BoostingRounds:
     def run(self, first: Round) -> list[Round]:
         """Take rounds until they stop helping; ``first`` is naive Bayes by the first weights."""
         votes_for_class = self.algorithm in ("m1", "samme")
-        limit = chance_error(self.algorithm, self.n_classes)
+        limit = chance_error(self.algorithm, self.binned.n_classes)
         current = first
         while True:
             error = self._score(current)
@@ -530,7 +462,7 @@ class BoostingRounds:
                 current = first = first._replace(error=error)
             if error == 0.0 and votes_for_class:
                 self.rounds.clear()  # a round without error decides alone
-            elif error >= limit and self.n_classes > 1:
+            elif error >= limit and self.binned.n_classes > 1:
                 if not votes_for_class or self.n_restarts == MAX_RESTARTS:
                     break
                 self._draw_weights()
@@ -539,8 +471,7 @@ class BoostingRounds:
             self.rounds.append(current._replace(vote=self._vote(error), error=error))
             if self.rows.holds_out:
                 self._validate()
-            if self.progress is not None:
-                self.progress.add(1)
+            self.progress.add(1)
             if error == 0.0 or self._is_done():
                 break
             if self.algorithm != "real":
@@ -556,42 +487,85 @@ class BoostingRounds:
         assert self.counted.counts is not None
         weight, squares = self.counted.sums[2:].tolist()
         share = self.rows.weight / weight
-        if self.leave_out is not None:  # the effective number of rows (Kish, 1965)
+        if self.leaves_out:  # the effective number of rows (Kish, 1965)
             share *= weight**2 / (squares * self.rows.weight)
-        counts = self.counted.counts.scale_groups(np.full(self.n_classes, share))
-        return Round(self.build(counts), counts, share, self.log_unit)
+        counts = self.counted.counts.scale_groups(np.full(self.binned.n_classes, share))
+        scorer = self.binned.scorer(counts, self.smoothing, self.prior_alpha)
+        return Round(scorer, counts, share, self.log_unit)
 
-    def replay(self, rounds: Sequence[Round], rows: CodedRows) -> NDArray[np.float64]:
-        """Return what a row of sample weight 1 counted in each round: rows x rounds."""
-        log_weight, out = self._first_log_weight()[rows.groups], np.ones((rows.n_rows, len(rounds)))
-        for r, one in enumerate(rounds):
+    def leave_out(
+        self, rounds: Sequence[Round], rows: CodedRows, block: Block, scores: NDArray[np.float64]
+    ) -> None:
+        """Replace evidence for the class of each row by that of rounds that do not count the row.
+
+        ``scores`` is OUT, rows x (1 + columns) x classes; evidence of columns is the sum of the
+        rounds.
+        """
+        y, alpha, columns = rows.groups, self.smoothing.alpha, []
+        for j, coder in enumerate(self.binned.coarse.coders):
+            first = first_value(rounds[0].counts.attribute(j), self.smoothing.missing)
+            slots = column_slots(block, j, coder)
+            spoken = np.flatnonzero((slots >= first) & (slots <= coder_sizes([coder])[0]))
+            columns.append((j, first, slots[spoken], spoken))
+            scores[spoken, 1 + j, y[spoken]] = 0.0
+        for one, unit in zip(rounds, self.replay(rounds, rows), strict=True):
+            for j, first, slots, spoken in columns:
+                counts, own = one.counts.attribute(j)[:, first:-1], y[spoken]
+                left = np.maximum(counts[own, slots - first] - unit[spoken], 0.0) + alpha
+                whole = np.maximum(counts.sum(axis=1)[own] - unit[spoken], 0.0)
+                share = left / np.maximum(whole + alpha * counts.shape[1], TINY)
+                scores[spoken, 1 + j, own] += one.vote * np.log(np.maximum(share, TINY))
+
+    def replay(self, rounds: Sequence[Round], rows: CodedRows) -> Iterator[NDArray[np.float64]]:
+        """Yield what each row counted in each round, had it a sample weight of 1."""
+        log_weight, unit = self._first_log_weight()[rows.groups], np.ones(rows.n_rows)
+        for one in rounds:
             if one.share is not None:
-                out[:, r] = one.share * relative_weights(log_weight, one.log_unit)
+                unit = one.share * relative_weights(log_weight, one.log_unit)
+            yield unit
             score = self._scorer(one)(rows)
             for part in rows.stretches():
                 log_weight[part] -= self.learning_rate * score(part)[0]
-        return out
+
+    def left_out_votes(self, rounds: Sequence[Round], rows: CodedRows) -> NDArray[np.float64]:
+        """Return the log probabilities of a vote of rounds that do not count the row.
+
+        A row has the mean weight of the rows of its class in each bin.
+        """
+        total, every = np.zeros((rows.n_rows, self.binned.n_classes)), np.arange(rows.n_rows)
+        n_jobs, y = self.binned.first.n_jobs, rows.groups
+        for one in rounds:
+            scores = coded_scores(rows, one.scorer, n_jobs)
+            scores[every, y] = coded_scores(rows, self._left_out(one), n_jobs)[every, y]
+            total += class_scores(self.algorithm, scores, one.vote)
+        logs = log_proba(self.algorithm, total, [one.vote for one in rounds])
+        return np.maximum(logs, math.log(LEAST_SHARE))
+
+    def _left_out(self, one: Round) -> Scorer:
+        """Return the evidence of a round for a row of each class that was not counted."""
+        rows = self.binned.coarse.counts
+        return scorer_without_one(one.scorer, one.counts, rows, self.smoothing)
 
     def _first_log_weight(self) -> NDArray[np.float64]:
         """Return the log weight of the rows of each class before the first round."""
         prior = self.log_prior
         if prior is None:
-            return np.zeros(self.n_classes)
-        return -math.log(self.n_classes) - np.maximum(prior, prior.max() - MAX_MARGIN)
+            return np.zeros(self.binned.n_classes)
+        return -math.log(self.binned.n_classes) - np.maximum(prior, prior.max() - MAX_MARGIN)
 
     def _scorer(self, one: Round) -> Callable[[CodedRows], Callable[[slice], RoundScores]]:
-        left_out = None if self.leave_out is None else self.leave_out(one)
+        left_out = self._left_out(one) if self.leaves_out else None
         return partial(score_round, self.algorithm, one.scorer, left_out)
 
     def _pass(self, unit: float, vote: float | None = None, **options: Any) -> PassSums:
         """Visit all rows; weights are in units of e to the ``unit``."""
         step = WeightPass(
-            self.coders,
+            self.binned.coarse.coders,
             self._first_log_weight(),
             self.log_unit,
             unit,
             vote,
-            n_jobs=self.n_jobs,
+            n_jobs=self.binned.first.n_jobs,
             **options,
         )
         return self.rows.records.advance(step, operator.add, "weighing rows")
@@ -619,7 +593,7 @@ class BoostingRounds:
 
     def _draw_weights(self) -> None:
         """Start again with weights near 1, drawn by row number."""
-        seed = int(branch_seeds(self.seed, MAX_RESTARTS)[self.n_restarts])
+        seed = int(branch_seeds(self.binned.first.seed, MAX_RESTARTS)[self.n_restarts])
         self.n_restarts += 1
         self.rows.records.advance(partial(_draw_weights, seed), operator.add, "weighing rows")
         self.log_mean = 0.0
@@ -641,7 +615,7 @@ class BoostingRounds:
             return self.learning_rate
         vote = _log_odds(error, self.rows.weight)
         if self.algorithm == "samme":
-            vote += math.log(max(self.n_classes - 1, 1))
+            vote += math.log(max(self.binned.n_classes - 1, 1))
         return self.learning_rate * vote
 
     def _validate(self) -> None:
@@ -654,7 +628,7 @@ class BoostingRounds:
 
     def _is_done(self) -> bool:
         """Return whether there are enough rounds, or the last ones have not helped."""
-        if self.progress is not None and self.progress.stopped:
+        if self.progress.stopped:
             return True
         losses, stalled = [one.loss for one in self.rounds], False
         if self.rows.holds_out:
@@ -682,7 +656,7 @@ class BoostingRounds:
         if self.algorithm == "probability":
             return 1.0  # a mean of one
         odds = _log_odds(error, self.rows.weight, both=True)
-        return max(odds + math.log(self.n_classes - 1), MIN_VOTE)
+        return max(odds + math.log(self.binned.n_classes - 1), MIN_VOTE)
 
 
 def chance_error(algorithm: str, n_classes: int) -> float:
@@ -726,14 +700,6 @@ def log_proba(
     if algorithm == "probability":
         return np.log(np.maximum(scores / math.fsum(votes), LEAST_SHARE))
     return log_probabilities(scores)
-
-
-def add_rounds(
-    scorers: Sequence[Scorer], votes: Sequence[float], prior: NDArray[np.float64]
-) -> Scorer:
-    """Return the evidence of all rounds, added to the class priors that they start from."""
-    scorer = add_scorers(scorers, votes)
-    return replace(scorer, log_prior=prior + scorer.log_prior)
 
 
 def _log_odds(error: float, weight: float, *, both: bool = False) -> float:

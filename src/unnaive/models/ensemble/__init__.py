@@ -1,1 +1,0 @@
-"""Rounds of boosting, and models that answer together."""
