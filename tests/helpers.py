@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from sklearn.base import clone
 
 from unnaive import Discretizer, NaiveBayesClassifier
@@ -129,6 +130,36 @@ def folds_and_splits(n, k, seed):
 def splits_of(folds):
     every = range(int(folds.max()) + 1)
     return [(np.flatnonzero(folds != f), np.flatnonzero(folds == f)) for f in every]
+
+
+def grow_twin(twin, X, y, weights, folds, **params):
+    """Return the tree that a slow twin (a class of trees) grows of the same rows."""
+    kinds = ["numeric" if pd.api.types.is_numeric_dtype(X[c]) else "nominal" for c in X]
+    rows = X.astype(object).where(X.notna(), None).to_numpy().tolist()
+    domains = [sorted({r[j] for r in rows if r[j] is not None}) for j in range(X.shape[1])]
+    grower = twin(kinds, domains, sorted(set(y.tolist())), int(folds.max()) + 1, **params)
+    return grower.grow(list(zip(rows, y.tolist(), weights.tolist(), folds.tolist(), strict=True)))
+
+
+def assert_is_twin(tree, node, expected, rtol=0.0):
+    """The same node as the twin's, and then its children."""
+    assert tree.weight[node] == expected["rows"]
+    assert tree.utility[node] == pytest.approx(expected["utility"], abs=1e-12)
+    considered = {j: u for j, u in enumerate(tree.candidates[node]) if not np.isnan(u)}
+    assert considered.keys() == expected["candidates"].keys()
+    for j, utility in considered.items():
+        assert utility == pytest.approx(expected["candidates"][j], abs=1e-12)
+    if expected["attribute"] is None:
+        assert tree.attribute[node] == -1
+        return
+    assert tree.attribute[node] == expected["attribute"]
+    if expected["threshold"] is not None:
+        cuts = np.atleast_1d(expected["threshold"])
+        np.testing.assert_allclose(tree.cuts(node), cuts, rtol=rtol)
+    children = tree.children(node)
+    assert len(children) == len(expected["children"])
+    for child, other in zip(children, expected["children"], strict=True):
+        assert_is_twin(tree, child, other, rtol)
 
 
 def assert_order_and_repetition_do_not_matter(tree, seed):

@@ -8,52 +8,17 @@ import pytest
 from sklearn.datasets import load_iris
 
 import reference_flexible
-from helpers import (
-    assert_order_and_repetition_do_not_matter,
-    folds_and_splits,
-    interactions,
-    mixed_table,
-)
+from helpers import assert_is_twin, folds_and_splits, grow_twin, interactions, mixed_table
 from unnaive import FlexibleNBTreeClassifier, NaiveBayesClassifier, export_text
 from unnaive.density.estimate import FLOOR
 
 
 def twin_of(model, X, y, weights, folds):
-    kinds = ["numeric" if pd.api.types.is_numeric_dtype(X[c]) else "nominal" for c in X]
-    rows = X.astype(object).where(X.notna(), None).to_numpy().tolist()
-    domains = [sorted({r[j] for r in rows if r[j] is not None}) for j in range(X.shape[1])]
-    twin = reference_flexible.FlexibleNBTree(
-        kinds,
-        domains,
-        sorted(set(y.tolist())),
-        int(folds.max()) + 1,
-        model.alpha,
-        model.significance,
-        floor=FLOOR,
-        bandwidth=None if model.bandwidth == "cv" else model.bandwidth,
-        select=model.select,
-    )
-    return twin.grow(list(zip(rows, y.tolist(), weights.tolist(), folds.tolist(), strict=True)))
-
-
-def compare(tree, node, expected):
-    """The same node, and then its children."""
-    assert tree.weight[node] == expected["rows"]
-    assert tree.utility[node] == pytest.approx(expected["utility"], abs=1e-12)
-    considered = {j: u for j, u in enumerate(tree.candidates[node]) if not np.isnan(u)}
-    assert considered.keys() == expected["candidates"].keys()
-    for j, utility in considered.items():
-        assert utility == pytest.approx(expected["candidates"][j], abs=1e-12)
-    if expected["attribute"] is None:
-        assert tree.attribute[node] == -1
-        return
-    assert tree.attribute[node] == expected["attribute"]
-    if expected["threshold"] is not None:
-        np.testing.assert_allclose(tree.cuts(node), expected["threshold"], rtol=1e-12)
-    children = tree.children(node)
-    assert len(children) == len(expected["children"])
-    for child, other in zip(children, expected["children"], strict=True):
-        compare(tree, child, other)
+    bandwidth = None if model.bandwidth == "cv" else model.bandwidth
+    given = {"alpha": model.alpha, "significance": model.significance, "floor": FLOOR}
+    twin = reference_flexible.FlexibleNBTree
+    given |= {"bandwidth": bandwidth, "select": model.select}
+    return grow_twin(twin, X, y, weights, folds, **given)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -63,7 +28,7 @@ def test_the_tree_is_the_twins_node_for_node(seed):
     folds, splits = folds_and_splits(len(y), 3, seed)
     model = FlexibleNBTreeClassifier(cv=splits, select=select, bandwidth=("cv", 0.5)[seed % 3 == 0])
     model.fit(X, y, sample_weight=weights)
-    compare(model.tree_, 0, twin_of(model, X, y, weights, folds))
+    assert_is_twin(model.tree_, 0, twin_of(model, X, y, weights, folds), rtol=1e-12)
 
 
 def test_both_readings_of_the_stopping_rule():
@@ -132,32 +97,11 @@ def test_numbers_are_split_into_several_intervals_at_once():
     assert NaiveBayesClassifier(numeric="kernel").fit(X, y).score(X, y) < 0.75
 
 
-def test_evidence_of_the_leaf_adds_up_and_gaps_stop_at_their_node():
-    X, y, _ = interactions(5)
-    model = FlexibleNBTreeClassifier(random_state=0, select="utility").fit(X, y)
-    evidence = model.evidence(X)
-    np.testing.assert_allclose(evidence.total(), model.predict_joint_log_proba(X), rtol=1e-12)
-    tree = model.tree_
-    assert tree.n_nodes > 1
-    asked = X.columns[tree.attribute[0]]
-    gone = X.assign(**{asked: None if X[asked].dtype == object else np.nan})
-    assert (model.apply(gone) == 0).all()
-    assert np.isfinite(model.predict_proba(gone)).all()
-    path = model.decision_path(X).toarray()
-    assert (path.sum(axis=1) == tree.depth[model.apply(X)] + 1).all()
-
-
 def test_factors_of_the_nodes_are_kept():
     data = load_iris()
     model = FlexibleNBTreeClassifier(bandwidth="cv", random_state=0)
     factor = model.fit(data.data, data.target).tree_.densities.factor
     assert ((factor >= 0.2) & (factor <= 0.8)).all()
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-@pytest.mark.parametrize("select", ["utility", "delta"])
-def test_order_and_repetition_do_not_matter_given_the_same_folds(seed, select):
-    assert_order_and_repetition_do_not_matter(FlexibleNBTreeClassifier(select=select), seed)
 
 
 def test_large_nodes_join_cells_and_stay_close():
@@ -168,30 +112,3 @@ def test_large_nodes_join_cells_and_stay_close():
     tree = FlexibleNBTreeClassifier(random_state=0, bandwidth=0.5, select="utility").fit(x, y)
     assert tree.score(x, y) > 0.97
     assert tree.tree_.utility[0] < 0.8
-
-
-def test_class_weights_reach_the_tree():
-    X, y = mixed_table(300, classes=2)
-    weights = {"no": 3.0, "maybe": 1.0}
-    model = FlexibleNBTreeClassifier(random_state=0)
-    by_row = model.fit(X, y, sample_weight=[weights[label] for label in y]).predict_proba(X)
-    by_class = model.set_params(class_weight=weights).fit(X, y).predict_proba(X)
-    np.testing.assert_array_equal(by_class, by_row)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"select": "best"}, "select must be 'delta' or 'utility'; got 'best'"),
-        (
-            {"bandwidth": 0},
-            "bandwidth must be 'conditional', 'cv', 'silverman' or a positive number; got 0",
-        ),
-        ({"alpha": -1}, "alpha must be a number, 0 or more; got -1"),
-        ({"cv": 1}, "cv must be 2 folds or more; got 1"),
-    ],
-)
-def test_bad_parameters_are_named(parameters, words):
-    X, y = mixed_table(50)
-    with pytest.raises(ValueError, match=words):
-        FlexibleNBTreeClassifier(**parameters).fit(X, y)

@@ -306,7 +306,7 @@ class DensityNodes(NodeModel):
             rows = order[starts[k] : starts[k + 1]]
             if len(rows):
                 whole = len(rows) == len(child)
-                own = node if whole else NodeRows(self.data, node.rows[rows])
+                own = node if whole else self.gather(node.rows[rows])
                 correct[rows] = self._validate(own)
 
     def _validate(self, node: NodeRows) -> NDArray[np.bool_]:
@@ -326,12 +326,9 @@ class DensityNodes(NodeModel):
             else:
                 slots[:, j] = node.codes[j]
             positions += [np.zeros(1), np.zeros(n_slots[j]) if cells is None else cells.positions]
-        rows = kernels.FoldedRows(
-            slots, node.y, node.n_classes, node.weight, node.folds, self.data.n_folds
-        )
         densities = kernels.Densities(np.concatenate(positions), widths, FLOOR)
         correct = np.empty(n, dtype=np.bool_)
-        kernels.cross_validate(rows, n_slots, self.smoothing, densities, correct)
+        kernels.cross_validate(node.folded(slots), n_slots, self.smoothing, densities, correct)
         return correct
 
     def table_of(self, rows: TableRows, j: int) -> tuple[FeatureTable, Densities | None]:

@@ -395,6 +395,8 @@ class NodeRows:
     sizes : array of shape (n_features,)
     values : array of shape (n_features, any)
         The table's code of each rank.
+    slots, n_slots : arrays
+        Like codes and sizes, in bins where these are the same at all nodes.
     y, weight, folds : arrays of shape (n_rows,)
         Classes are numbered among those that occur in the node.
     """
@@ -411,7 +413,12 @@ class NodeRows:
         place, self.n_classes = kernels.renumber(self.y, data.n_classes)
         self.y = place.astype(self.y.dtype)[self.y]
         self.total = float(self.weight.sum())
-        self.binned: NDArray[Any] | None = None  # codes in bins that hold at all nodes
+        self.slots, self.n_slots, self.n_folds = self.codes, self.sizes, data.n_folds
+
+    def folded(self, slots: NDArray[Any]) -> kernels.FoldedRows:
+        """Return the rows as kernels cross-validate them, in these slots."""
+        given = (self.y, self.n_classes, self.weight, self.folds, self.n_folds)
+        return kernels.FoldedRows(slots, *given)
 
     def children(self, split: Split) -> NDArray[np.int32]:
         """Return the child of each row, from 1; 0 where its value is missing or has none."""
@@ -496,6 +503,10 @@ class NodeModel(ABC):
         most = MAX_FEATURES if max_features is None else max_features
         share = not isinstance(most, Integral)
         self.max_features = int(math.ceil(most * len(data.sizes)) if share else most)
+
+    def gather(self, rows: NDArray[np.intp]) -> NodeRows:
+        """Return the rows of a node, by their places in the table."""
+        return NodeRows(self.data, rows)
 
     @abstractmethod
     def mark_correct(
@@ -621,7 +632,7 @@ class NBTreeGrower:
     def grow(self) -> list[GrownNode]:
         """Return all nodes, parents before children."""
         # Rows of one fold stand together in every node: cross-validation goes fold by fold.
-        gathered = NodeRows(self.data, np.argsort(self.data.folds, kind="stable"))
+        gathered = self.model.gather(np.argsort(self.data.folds, kind="stable"))
         correct = np.zeros(len(gathered.rows), dtype=np.bool_)
         self.model.mark_correct(gathered, np.ones(len(correct), dtype=np.int32), 1, correct)
         root = self._node(gathered.rows, correct, 0)
@@ -666,7 +677,7 @@ class NBTreeGrower:
         """Split a node if that is worth it, and return its children."""
         best, settled = None, node.weight  # of rows that stay here
         if self._may_split(node):
-            gathered, node.gathered = node.gathered or NodeRows(self.data, node.rows), None
+            gathered, node.gathered = node.gathered or self.model.gather(node.rows), None
             best = self._best_split(node, gathered, n_jobs)
         if best is not None:
             node.split, n = best.split, best.split.n_children
@@ -772,6 +783,19 @@ class DiscretizedNodes(NodeModel):
         cuts = None if self.cuts is None else self.cuts[j]
         return None if cuts is None else Bins(cuts).place(coder.low)
 
+    def gather(self, rows: NDArray[np.intp]) -> NodeRows:
+        node = super().gather(rows)
+        if self.cuts is None:
+            return node
+        node.slots, node.n_slots = self.data.storage.copy(node.codes), node.sizes.copy()
+        for j in np.flatnonzero(self.data.numeric).tolist():
+            slot_of = self.slot_of[j]
+            assert slot_of is not None
+            slot_of_rank = np.append(0, slot_of[node.values[j, : node.sizes[j]]])
+            node.slots[j] = slot_of_rank.astype(node.slots.dtype)[node.codes[j]]
+            node.n_slots[j] = slot_of[-1] - 1
+        return node
+
     def mark_correct(
         self,
         node: NodeRows,
@@ -779,29 +803,11 @@ class DiscretizedNodes(NodeModel):
         n_children: int,
         correct: NDArray[np.bool_],
     ) -> None:
-        codes, sizes = (node.codes, node.sizes) if self.cuts is None else self._binned(node)
         order, starts = kernels.order_by(child, n_children + 1)
-        largest = int(np.diff(starts)[1:].max(initial=0))
-        slots = self.data.storage.empty((largest, len(sizes)), codes.dtype)
-        rows = kernels.FoldedRows(
-            slots, node.y, node.n_classes, node.weight, node.folds, self.data.n_folds
-        )
-        kernels.mark_correct(codes, sizes, self.cut, rows, order, starts, self.smoothing, correct)
-
-    def _binned(self, node: NodeRows) -> tuple[NDArray[Any], NDArray[np.intp]]:
-        """Return the codes of a node in bins that hold at all nodes, and the numbers of bins."""
-        sizes = node.sizes.copy()
-        binned = node.binned is not None
-        if node.binned is None:
-            node.binned = self.data.storage.copy(node.codes)
-        for j in np.flatnonzero(self.data.numeric).tolist():
-            slots = self.slot_of[j]
-            assert slots is not None
-            sizes[j] = slots[-1] - 1
-            if not binned:
-                slot_of_rank = np.append(0, slots[node.values[j, : node.sizes[j]]])
-                node.binned[j] = slot_of_rank.astype(node.codes.dtype)[node.codes[j]]
-        return node.binned, sizes
+        largest, n_features = int(np.diff(starts)[1:].max(initial=0)), len(self.cut)
+        rows = node.folded(self.data.storage.empty((largest, n_features), node.slots.dtype))
+        given = (node.slots, node.n_slots, self.cut, rows, order, starts)
+        kernels.mark_correct(*given, self.smoothing, correct)
 
     def table_of(self, rows: TableRows, j: int) -> FeatureTable:
         coder, slot_of = self.data.coders[j], self.slot_of[j]
