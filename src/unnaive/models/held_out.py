@@ -33,7 +33,7 @@ MAX_ROWS, MIN_ROWS, MIN_CLASS_ROWS = 1 << 16, 1 << 14, 1 << 8
 MAX_NUMBERS = 1 << 21  # of evidence of all rows, which bound the time that calibration takes
 MAX_ROW_NUMBERS = 1 << 12  # of evidence of a row; tables of more columns share the slope
 CROSS_FIT_ROWS = 10_000  # tables below are calibrated by inner folds
-N_FOLDS = 3
+FEW_ROWS = 1_000  # tables below have more folds: with three, calibration costs them accuracy
 UNJUDGED = 0.05  # share of rows in every bag that is worth a warning
 OUT_OF_BAG = frozenset({"oob_score_", "oob_decision_function_"})
 
@@ -96,7 +96,7 @@ def cross_fit(
 ) -> HeldOut:
     """Score rows by models of the other inner folds, which choose cuts, bandwidths and trees again.
 
-    Of tables above 10,000 rows one half is scored by a model of the other.
+    Of tables above 10,000 rows, one half of the rows is scored by a model of the other.
     """
     summary = first.summary
     shape = (0, 1 + len(summary.schema)) if by_column else (0,)
@@ -117,7 +117,7 @@ def inner_folds(
     The only row of a class is trained on, and never scored.
     """
     cross = first.summary.n_rows < CROSS_FIT_ROWS
-    n_folds = N_FOLDS if cross else 2
+    n_folds = (5 if first.summary.n_rows < FEW_ROWS else 3) if cross else 2
     folds = np.empty(len(rows.y), dtype=np.intp)
     order = np.lexsort((row_bits(first.seed, rows.block.row_ids), rows.y))
     folds[order] = np.arange(len(rows.y)) % n_folds
