@@ -23,16 +23,16 @@ from unnaive.encode.coders import coder_sizes, row_slots
 from unnaive.encode.hashing import branch_seeds, draw_poisson, lane
 from unnaive.estimator import Progress
 from unnaive.models._forest_kernels import ForestRows, GrownTree, TreeParams, grow_tree
-from unnaive.models._out_of_bag import (
-    OUT_OF_BAG,
-    OutOfBag,
-    out_of_bag_accuracy,
-    warn_of_unjudged,
-)
 from unnaive.models.base import FirstPass, TableClassifier, check_calibration
 from unnaive.models.boost.coding import number_columns
 from unnaive.models.coded import CodedTable, read_coded_table
-from unnaive.models.held_out import CalibrationRows, out_of_bag
+from unnaive.models.held_out import (
+    OUT_OF_BAG,
+    CalibrationRows,
+    OutOfBagMixin,
+    out_of_bag,
+    warn_of_unjudged,
+)
 from unnaive.table import Schema
 from unnaive.table.storage import stretches
 
@@ -41,7 +41,7 @@ TREES = 16  # grown between two reports of progress
 FEW_DRAWS = 50.0  # bags of more draws on average are never empty
 
 
-class RandomForestClassifier(OutOfBag, TableClassifier):
+class RandomForestClassifier(OutOfBagMixin, TableClassifier):
     """Many randomised trees, each grown on its own draw of the rows, whose mean is the answer.
 
     Numbers are cut into fine intervals once, so that a tree only counts small integers. At every
@@ -65,7 +65,7 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
         Expected rows that a tree draws, as a share of all; at most 1.
     oob_score : bool, default=False
         Whether to judge each row by the trees that have not drawn it.
-    alpha : float, default=0.1
+    alpha : float, default=1.0
         Pseudo-count of every leaf, spread over the classes as these are in all rows.
     calibration : {"slope", "none"}, default="slope"
         Whether the logarithms of the mean of the leaves are multiplied by a slope, with an
@@ -138,7 +138,7 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
         bootstrap: bool = True,
         max_samples: float = 1.0,
         oob_score: bool = False,
-        alpha: float = 0.1,
+        alpha: float = 1.0,
         calibration: str = "slope",
         max_bins: int = 256,
         class_weight: Any = None,
@@ -181,7 +181,9 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
         self._draws = BootstrapDraws(first.seed, self.n_estimators, mean, table.row_ids)
         forest = self._grow(table, coders, len(summary.labels))
         if self.oob_score:
-            self._set_out_of_bag(forest, table)
+            proba = self._out_of_bag_proba(forest, table.codes.T, table.row_ids)
+            warn_of_unjudged(proba, "drawn by every tree", 4)
+            self._set_oob(proba, table.y, table.weight)
         return forest
 
     def _grow(
@@ -241,12 +243,6 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
             list(in_threads(score, list(stretches(len(row_ids), ROWS)), self.n_jobs))
         )
 
-    def _set_out_of_bag(self, forest: ClassForest, table: CodedTable) -> None:
-        proba = self._out_of_bag_proba(forest, table.codes.T, table.row_ids)
-        warn_of_unjudged(proba, "drawn by every tree", 4)
-        self.oob_score_ = out_of_bag_accuracy(proba, table.y, table.weight)
-        self.oob_decision_function_ = proba
-
     def _n_tried(self, n_columns: int) -> int:
         """Columns tried at each node."""
         given = self.max_features
@@ -291,7 +287,7 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
     def _check_learned(self) -> None:
         super()._check_learned()
         expect(isinstance(self.answer_.root, ClassForest), "the answer is no forest.")
-        self._check_out_of_bag()
+        self._check_oob()
 
 
 class BootstrapDraws:
