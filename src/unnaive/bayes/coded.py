@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import kernels
-from unnaive.bayes.left_out_kernels import judge_left_out
 from unnaive.bayes.scoring import Scorer, TableTerm, probabilities
 from unnaive.common.threads import in_threads
 from unnaive.counts.encoded_rows import CodedRows, JointCodes
@@ -81,7 +80,7 @@ def judge(
         elif without is None:
             kernels.judge_many(codes, starts, logs, prior, groups, margin, hit)
         else:
-            judge_left_out(codes, starts, logs, true_logs, prior, groups, margin, hit)
+            kernels.judge_left_out(codes, starts, logs, true_logs, prior, groups, margin, hit)
         return margin, hit
 
     return say
