@@ -14,7 +14,7 @@ import pytest
 # densities, which do not grow with rows (so few as here make them look large).
 KEPT = {
     "nbtree": 36, "flexible": 40, "c45": 0, "boosted": 0,
-    "bagged": 32, "mixture": 0, "mixture_batch": 0, "latent": 8, "decomposition": 8,
+    "bagged": 32, "mixture": 0, "mixture_batch": 0, "latent": 8,
 }  # fmt: skip
 # More: some array is not in a file. Blocks on their way, which differ from run to run, take some.
 MOST = {name: 18.0 + own for name, own in KEPT.items()}
@@ -48,9 +48,6 @@ MODELS = {
                                                **own),
     "mixture_batch": u.HierarchicalMixtureClassifier(n_sweeps=1, training="batch", **own),
     "latent": u.LatentClassClusterer(max_clusters=2, cv=3, n_init=1, max_iter=2, **seed),
-    "decomposition": u.ClassDecompositionClassifier(
-        clusterer=u.LatentClassClusterer(2, n_init=1, max_iter=2), **seed
-    ),
 }
 rng = np.random.default_rng(0)
 y = rng.integers(0, 4, many)

@@ -74,6 +74,8 @@ def sample_rows(source: Source, max_rows: int, seed: int) -> RowSample:
             share = np.maximum(max_rows / n_rows, LEAST_OF_CLASS / n_of_class)
     draw = partial(_draw, labels, share if len(share) else None, seed)
     tables, parts, weights, ids = zip(*source.each(draw, "reading rows"), strict=True)
+    for part, _ in parts:
+        refuse_mixed(parts[0][0], part)
     merged, places = merge_labels([part for part, _ in parts])
     pairs = zip(places, (groups for _, groups in parts), strict=True)
     y = merged.classes[np.concatenate([place[groups] for place, groups in pairs])]

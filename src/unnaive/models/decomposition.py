@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import Bunch, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
 from unnaive.answer import Answer, Decision, Ensemble, Folded
 from unnaive.answer.nodes import Node
@@ -25,22 +25,22 @@ from unnaive.bayes.calibration import Calibration, HeldOut, fit_calibration
 from unnaive.bayes.scoring import LEAST_SHARE
 from unnaive.common.advice import silence
 from unnaive.common.checks import FINITE, check_number, check_values, check_word, expect
-from unnaive.common.sklearn_private import check_method_params, routing_enabled
+from unnaive.common.sklearn_private import check_method_params, routing_enabled, safe_indexing
 from unnaive.counts import Wanted
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.hashing import assign_folds
 from unnaive.encode.labels import groups_of
-from unnaive.estimator import Progress, TableEstimator, reports_progress
+from unnaive.encode.sampling import sample_rows
+from unnaive.estimator import Progress, reports_progress
 from unnaive.models._seeding import seeded
 from unnaive.models.base import FirstPass, TableClassifier, check_calibration
 from unnaive.models.held_out import calibration_rows, inner_folds
 from unnaive.models.latent_class import LatentClassClusterer
 from unnaive.models.naive_bayes import NaiveBayesClassifier
-from unnaive.table import Block, Schema, Source, scan_of
-from unnaive.table.picking import Picked, take_rows
+from unnaive.table import Block, Schema, scan_of
 from unnaive.table.reading import weight_of_each
-from unnaive.table.scan import Scan, is_scanned
 
+MAX_ROWS = 5_000_000  # rows of a scan that are brought to memory; of more, a random sample
 SMALL_VARIANCE = 0.03  # var_smoothing of the default estimator: clusters are narrower than classes
 NUMBER_NAMES = ("n_clusters", "n_components")
 Subfit: TypeAlias = Callable[[Any, str], AbstractContextManager[None]]  # a fit, and its name
@@ -198,12 +198,19 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         """
         self._check_parameters()
         fitted = self._unfitted(progress=True)
-        scan = scan_of(X, y, sample_weight)
-        given = (X, y, sample_weight) if scan is None else (scan, None, None)
-        source, summary = fitted._read(*given)
         rng = check_random_state(self.random_state)
-        first = fitted._first_pass(source, summary, int(rng.randint(2**31 - 1)))
-        rows = fitted._class_rows(X, sample_weight, scan, first, params, rng)
+        seed, scan = int(rng.randint(2**31 - 1)), scan_of(X, y, sample_weight)
+        if scan is not None:
+            sample = sample_rows(fitted._rows_to_learn(scan, None, None), MAX_ROWS, seed)
+            X, y, sample_weight = sample.X, sample.y, sample.sample_weight
+        about = fitted._about  # with the name of the target
+        source, summary = fitted._read(X, y, sample_weight)
+        if scan is not None:
+            fitted._about = about
+        first = fitted._first_pass(source, summary, seed)
+        rows = fitted._class_rows(X, sample_weight, first, params, rng)
+        if scan is not None:
+            rows = replace(rows, row_ids=sample.row_ids)
         fitted._fit_pairs(rows, first)
         self._take_fitted(fitted)
         return self
@@ -212,7 +219,6 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         self,
         X: Any,
         sample_weight: Any,
-        scan: Scan | None,
         first: FirstPass,
         params: Any,
         rng: np.random.RandomState,
@@ -228,24 +234,16 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
 
         parts = first.source.each(read, "reading classes")
         y, weight, row_ids = map(np.concatenate, zip(*parts, strict=True))
-        if scan is not None:
-            refuse_foreign(clusterer, estimator)
-            picked = Picked(row_ids, first.source.storage)
-            if scan.picked is not None:  # in an ensemble: numbers are positions in its own list
-                picked = scan.picked.take(row_ids)
-            X = replace(scan, picked=picked)
-            routed = Bunch(estimator={}, clusterer={})
-        else:
-            if not hasattr(X, "__getitem__"):  # something that only NumPy knows how to read
-                X = np.asarray(X)
-            if sample_weight is not None:
-                sample_weight = weight_of_each(sample_weight, first.summary.n_rows)
-            routed = route(self, estimator, clusterer, sample_weight, params)
-            if sample_weight is not None:  # rows of weight zero are the same as absent rows
-                routed = Bunch(**{k: check_method_params(X, v, row_ids) for k, v in routed.items()})
-                X = take_rows(X, row_ids)
+        if not hasattr(X, "__getitem__"):  # something that only NumPy knows how to read
+            X = np.asarray(X)
+        if sample_weight is not None:
+            sample_weight = weight_of_each(sample_weight, first.summary.n_rows)
+        routed = route(self, estimator, clusterer, sample_weight, params)
+        if sample_weight is not None:  # rows of weight zero are the same as absent rows
+            routed = Bunch(**{k: check_method_params(X, v, row_ids) for k, v in routed.items()})
+            X = safe_indexing(X, row_ids)
         return ClassRows(
-            X, y, weight, row_ids, labels.classes, estimator, clusterer, routed.estimator,
+            X, y, weight, row_ids, row_ids, labels.classes, estimator, clusterer, routed.estimator,
             routed.clusterer, self.min_rows, self.n_jobs,
         )  # fmt: skip
 
@@ -297,13 +295,14 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
     ) -> HeldOut:
         """Score calibration rows by clusters and estimators of the other inner folds."""
         sample = calibration_rows(first)
-        places = np.searchsorted(rows.row_ids, sample.block.row_ids)
+        places = np.searchsorted(rows.places, sample.block.row_ids)
+        folds = inner_folds(first.seed, sample.y, rows.row_ids[places], first.summary.n_rows)
         numbers = dict(enumerate(n_clusters.tolist()))
         scores, judged = [np.empty((0, len(rows.classes)))], [np.empty(0, np.intp)]
-        for train, test in inner_folds(first, sample):
+        for train, test in folds:
             clusterings = rows.cluster_each(places[train], numbers)
             model, owner = rows.fit_estimator(places[train], clusterings)
-            proba = self._apply(model, owner, take_rows(rows.X, places[test]), "predict_proba")
+            proba = self._apply(model, owner, safe_indexing(rows.X, places[test]), "predict_proba")
             out = np.zeros((len(test), len(rows.classes)))
             out[:, np.unique(owner)] = proba
             scores.append(np.log(np.maximum(out, LEAST_SHARE)))
@@ -416,12 +415,6 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         getattr(self.estimator_ if hasattr(self, "estimator_") else self._estimator(), name)
         return super()._supports(name)
 
-    def _open(self, X: Any) -> Source:
-        check_is_fitted(self)
-        if is_scanned(X):
-            refuse_foreign(self.estimator_)
-        return super()._open(X)
-
 
 # Clusters of classes ----------------------------------------------------------------------------
 
@@ -453,8 +446,8 @@ class ClassRows:
     Attributes
     ----------
     X : table
-    y, weight, row_ids : arrays of shape (rows,)
-        Class numbers, weights, and numbers in the table.
+    y, weight, places, row_ids : arrays of shape (rows,)
+        Class numbers, weights, positions in the table in memory, and numbers where it comes from.
     classes : array
     estimator, clusterer : estimator
     estimator_params, clusterer_params : dict
@@ -467,6 +460,7 @@ class ClassRows:
     X: Any
     y: NDArray[Any]
     weight: NDArray[np.float64]
+    places: NDArray[np.int64]
     row_ids: NDArray[np.int64]
     classes: NDArray[Any]
     estimator: Any
@@ -477,9 +471,8 @@ class ClassRows:
     n_jobs: int | None
 
     def parallel(self, tasks: Any) -> list[Any]:
-        """Run delayed tasks in threads, where these can read the rows."""
-        one = isinstance(self.X, Scan) and not self.X.concurrent
-        return list(Parallel(n_jobs=1 if one else self.n_jobs, prefer="threads")(tasks))
+        """Run delayed tasks in threads."""
+        return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(tasks))
 
     def cluster_each(
         self,
@@ -507,7 +500,7 @@ class ClassRows:
             if isinstance(number, (int, np.integer)):
                 clusterer.set_params(**{name: min(int(number), n)})
         params = check_method_params(self.X, self.clusterer_params, indices=rows)
-        X = take_rows(self.X, rows)
+        X = safe_indexing(self.X, rows)
         try:
             with nullcontext() if subfit is None else subfit(clusterer, f"clusters of {label!r}"):
                 if not hasattr(clusterer, "predict"):  # alone, or at the end of a pipeline
@@ -551,7 +544,7 @@ class ClassRows:
         pairs, owner = self.number_pairs(rows, clusterings)
         params = check_method_params(self.X, self.estimator_params, indices=rows)
         with silence():
-            return clone(self.estimator).fit(take_rows(self.X, rows), pairs, **params), owner
+            return clone(self.estimator).fit(safe_indexing(self.X, rows), pairs, **params), owner
 
 
 @dataclass(eq=False)
@@ -588,7 +581,7 @@ class DecompositionScorer:
                 self._clusterings[k, c, number] = found._replace(clusterer=None)
         clusterings = [self._clusterings[k, c, number] for c, number in enumerate(n_clusters)]
         model, owner = rows.fit_estimator(train, clusterings)
-        predicted = self.apply(model, owner, take_rows(rows.X, test), "predict_index")
+        predicted = self.apply(model, owner, safe_indexing(rows.X, test), "predict_index")
         right = np.unique(owner)[predicted] == rows.y[test]
         return float(rows.weight[test] @ right)
 
@@ -662,13 +655,3 @@ def route(owner: Any, estimator: Any, clusterer: Any, weight: Any, params: Any) 
     given = {"sample_weight": np.asarray(weight)}
     takes = has_fit_parameter(clusterer, "sample_weight")
     return Bunch(estimator=given, clusterer=given if takes else {})
-
-
-def refuse_foreign(*estimators: Any) -> None:
-    """Raise unless estimators are of this library: others read rows in memory only."""
-    for one in estimators:
-        if not isinstance(one, TableEstimator):
-            raise TypeError(
-                f"{type(one).__name__} needs all rows in memory: read the table and pass it to "
-                "fit, or use an estimator of unnaive, such as LatentClassClusterer."
-            )

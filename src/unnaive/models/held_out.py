@@ -101,7 +101,7 @@ def cross_fit(
     summary = first.summary
     shape = (0, 1 + len(summary.schema)) if by_column else (0,)
     parts, places = [np.empty((*shape, len(summary.labels)))], [np.empty(0, dtype=np.intp)]
-    for train, test in inner_folds(first, rows):
+    for train, test in inner_folds(first.seed, rows.y, rows.block.row_ids, summary.n_rows):
         node = model._fit_rows(first, rows.take(train))
         parts.append(score_rows(node, rows.block.take(test), by_column, first.n_jobs))
         places.append(test)
@@ -110,18 +110,18 @@ def cross_fit(
 
 
 def inner_folds(
-    first: FirstPass, rows: CalibrationRows
+    seed: int, y: NDArray[Any], row_ids: NDArray[np.int64], n_rows: int
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Yield positions to train on and to score: three stratified folds, or one half of many rows.
+    """Yield positions to train on and to score: stratified folds, or one half of a large table.
 
     The only row of a class is trained on, and never scored.
     """
-    cross = first.summary.n_rows < CROSS_FIT_ROWS
-    n_folds = (5 if first.summary.n_rows < FEW_ROWS else 3) if cross else 2
-    folds = np.empty(len(rows.y), dtype=np.intp)
-    order = np.lexsort((row_bits(first.seed, rows.block.row_ids), rows.y))
-    folds[order] = np.arange(len(rows.y)) % n_folds
-    folds[(np.bincount(rows.y) == 1)[rows.y]] = n_folds
+    cross = n_rows < CROSS_FIT_ROWS
+    n_folds = (5 if n_rows < FEW_ROWS else 3) if cross else 2
+    folds = np.empty(len(y), dtype=np.intp)
+    order = np.lexsort((row_bits(seed, row_ids), y))
+    folds[order] = np.arange(len(y)) % n_folds
+    folds[(np.bincount(y) == 1)[y]] = n_folds
     for k in range(n_folds if cross else 1):
         if (folds == k).any():
             yield np.flatnonzero(folds != k), np.flatnonzero(folds == k)
