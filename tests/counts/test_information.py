@@ -12,8 +12,8 @@ from sklearn.metrics import mutual_info_score
 import unnaive
 from helpers import assert_same_model
 from unnaive.counts.table import information_of, most_informative
+from unnaive.models import _additive as pairs
 from unnaive.models import nbtree
-from unnaive.models.boost import pairs
 
 CODES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=40)
 

@@ -14,8 +14,9 @@ from helpers import assert_same_model, interactions, mixed_table
 from unnaive import NaiveBayesClassifier, UnnaiveBayesClassifier, evidence_of
 from unnaive.bayes.scoring import TableTerm
 from unnaive.encode.coders import column_slots
-from unnaive.models.boost import coding, kernels, spread
-from unnaive.models.boost.state import Rows, Rule, Terms
+from unnaive.models import _additive as additive
+from unnaive.models import _additive_kernels as kernels
+from unnaive.models._additive_kernels import Rows, Rule, Terms
 from unnaive.table import open_table
 
 UNNAIVE = UnnaiveBayesClassifier
@@ -342,9 +343,9 @@ def test_constraints_need_numbers_and_two_classes():
 def test_stripes_of_many_rows_learn_alike(monkeypatch, sample):
     X, y = parity(6000)
     whole = UNNAIVE(random_state=0, max_rounds=60).fit(X[:3000], y[:3000])
-    monkeypatch.setattr(coding, "MANY_ROWS", 2000)
-    monkeypatch.setattr(coding, "STRIPE", 200)
-    monkeypatch.setattr(coding, "SAMPLE", sample)
+    monkeypatch.setattr(additive, "MANY_ROWS", 2000)
+    monkeypatch.setattr(additive, "STRIPE", 200)
+    monkeypatch.setattr(additive, "SAMPLE", sample)
     model = UNNAIVE(random_state=0, max_rounds=60, n_bags=3)
     striped = clone(model).fit(X[:3000], y[:3000])
     scores = [m.score(X[3000:], y[3000:]) for m in (whole, striped)]
@@ -398,8 +399,8 @@ def test_rows_out_of_bag_come_in_the_order_of_the_table(monkeypatch):
     model = UNNAIVE(random_state=0, max_rounds=20, n_bags=8, oob_score=True)
     for n_stripes in (1, 12):
         if n_stripes > 1:
-            monkeypatch.setattr(coding, "MANY_ROWS", 1000)
-            monkeypatch.setattr(coding, "STRIPE", 100)
+            monkeypatch.setattr(additive, "MANY_ROWS", 1000)
+            monkeypatch.setattr(additive, "STRIPE", 100)
         one = clone(model).fit(X, y)
         shares = one.oob_decision_function_
         judged = ~np.isnan(shares[:, 0])
@@ -438,9 +439,9 @@ def test_standard_errors_are_a_jackknife_over_the_bags(n_classes):
     prior = rng.normal(size=n_scores)
     bags = 0.01 * rng.normal(size=(4, 6, n_scores))  # small: the errors are of first order
     mean = bags.mean(axis=0)
-    errors = spread.jackknife(
-        spread.Evidence(prior, {2: mean}, {}),
-        (spread.Evidence(prior, {2: bag}, {}) for bag in bags),
+    errors = additive.jackknife(
+        additive.Evidence(prior, {2: mean}, {}),
+        (additive.Evidence(prior, {2: bag}, {}) for bag in bags),
         8,
     )
 

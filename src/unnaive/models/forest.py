@@ -24,8 +24,7 @@ from unnaive.encode.hashing import branch_seeds, draw_poisson, lane
 from unnaive.estimator import Progress
 from unnaive.models._forest_kernels import ForestRows, GrownTree, TreeParams, grow_tree
 from unnaive.models.base import FirstPass, TableClassifier, check_calibration
-from unnaive.models.boost.coding import number_columns
-from unnaive.models.coded import CodedTable, read_coded_table
+from unnaive.models.coded import CodedTable, number_columns, read_coded_table
 from unnaive.models.held_out import (
     OUT_OF_BAG,
     CalibrationRows,

@@ -1,1 +1,0 @@
-"""Evidence of columns and pairs of columns, learned together by boosting on coded rows."""
