@@ -13,8 +13,8 @@ from typing import Any, Self
 
 from unnaive.answer import Answer, EvidenceTable
 from unnaive.bayes import Scorer, Smoothing, TableTerm
-from unnaive.bayes.build import build_scorer
 from unnaive.bayes.estimate import log_prior
+from unnaive.bayes.scoring import build_scorer
 from unnaive.common.checks import check_number
 from unnaive.common.registry import register
 from unnaive.counts import CountTable, Summary

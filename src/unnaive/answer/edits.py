@@ -23,7 +23,7 @@ from unnaive.bayes.scoring import TableTerm
 from unnaive.common.wording import listed
 from unnaive.counts import CountTable
 from unnaive.encode import Bins
-from unnaive.estimator.about import moment_text, utc_moment
+from unnaive.estimator.base import moment_text, utc_moment
 from unnaive.table import Column, Schema
 from unnaive.table.codes import as_objects, is_missing
 from unnaive.table.columns import read_numeric

@@ -16,12 +16,11 @@ from unnaive.answer import tree_kernels as kernels
 from unnaive.answer.evidence import Evidence
 from unnaive.answer.nodes import Node, column_factors, normalized_totals, scorer_importances
 from unnaive.bayes import KernelTerm, Scorer, TableTerm, Term
-from unnaive.bayes.build import Smoothing
 from unnaive.bayes.calibration import Calibration
 from unnaive.bayes.estimate import pooled_log_prior, tables_without_one
 from unnaive.bayes.evidence import weigh
 from unnaive.bayes.kernels import ABSENT
-from unnaive.bayes.scoring import LEAST_SHARE, scale_logs
+from unnaive.bayes.scoring import LEAST_SHARE, Smoothing, scale_logs
 from unnaive.common.checks import HEAVIEST, check_factors, check_positive, check_values, expect
 from unnaive.common.threads import in_threads
 from unnaive.common.wording import amount, counted

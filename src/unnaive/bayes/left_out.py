@@ -7,10 +7,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes.build import Smoothing
 from unnaive.bayes.estimate import tables_without_one
 from unnaive.bayes.kernels import FARTHEST
-from unnaive.bayes.scoring import Adder, GaussianTerm, KernelTerm, Scorer, TableTerm, Term
+from unnaive.bayes.scoring import (
+    Adder,
+    GaussianTerm,
+    KernelTerm,
+    Scorer,
+    Smoothing,
+    TableTerm,
+    Term,
+)
 from unnaive.counts import CountTable
 from unnaive.table import Block
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -12,14 +12,17 @@ from numpy.typing import NDArray
 
 from unnaive.bayes import kernels
 from unnaive.bayes.calibration import Calibration
+from unnaive.bayes.estimate import log_likelihood, missing_evidence
 from unnaive.common.checks import FINITE, check_values, expect
 from unnaive.common.kernels import read_only
 from unnaive.common.threads import in_threads
-from unnaive.density import Densities
+from unnaive.counts import CountTable
+from unnaive.density import Densities, Normal
+from unnaive.discretize import CoarseCoder, ColumnDensity
 from unnaive.encode import Bins, Categories
 from unnaive.encode.coders import check_coders, column_slots
 from unnaive.encode.grid import infinite_error
-from unnaive.table import Block, Schema
+from unnaive.table import Block, Column, Schema
 
 # The least probability that is told from 0 where logarithms are needed: members of an answer may
 # agree that a class is impossible.
@@ -383,3 +386,51 @@ def log_probabilities(joint: NDArray[np.float64]) -> NDArray[np.float64]:
     logs = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
     logs[shifted < kernels.IMPOSSIBLE / 2] = -np.inf
     return logs
+
+
+@dataclass(frozen=True, slots=True)
+class Smoothing:
+    """How counts become probabilities; see `NaiveBayesClassifier`."""
+
+    alpha: float
+    missing: str
+
+
+def build_scorer(
+    schema: Schema,
+    coders: Sequence[CoarseCoder],
+    table: CountTable,
+    prior: NDArray[np.float64],
+    smoothing: Smoothing,
+    densities: Mapping[int, ColumnDensity] | None = None,
+) -> Scorer:
+    """Terms from counts, by whatever groups the table has, or from the densities of columns."""
+
+    def term(j: int, coder: CoarseCoder) -> Term:
+        counts = table.attribute(j)
+        if densities is not None and j in densities:
+            return _density_term(densities[j], counts[:, 0], smoothing)
+        return _table_term(schema[j], coder, counts, smoothing)
+
+    return Scorer(prior, tuple(term(j, coder) for j, coder in enumerate(coders)))
+
+
+def _table_term(
+    column: Column, coder: CoarseCoder, counts: NDArray[np.float64], smoothing: Smoothing
+) -> Term:
+    if coder is not None:
+        return TableTerm(coder, log_likelihood(counts, smoothing.alpha, smoothing.missing))
+    if column.kind == "numeric":
+        # No evidence, but numbers are still checked when they come.
+        return TableTerm(Bins(np.empty(0)), np.zeros((3, len(counts))))
+    return None
+
+
+def _density_term(column: ColumnDensity, absent: NDArray[np.float64], smoothing: Smoothing) -> Term:
+    present, missing = missing_evidence(column.weight, absent, smoothing.alpha, smoothing.missing)
+    if column.density is None:  # a number that is always the same: only its absence can tell
+        logs = np.stack((missing, present, np.zeros_like(present)))
+        return TableTerm(Bins(np.empty(0)), logs)
+    if isinstance(column.density, Normal):
+        return GaussianTerm(*column.density, present, missing)
+    return KernelTerm(column.density, present, missing)

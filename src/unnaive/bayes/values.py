@@ -14,7 +14,6 @@ from unnaive.table import Block, Column, Schema
 POINTS = 60  # at most, at which densities are shown
 # Seconds that dates and durations are rounded to: a minute, an hour, a day, a year and so on.
 CLOCK = (1, 10, 60, 600, 3600, 21600, *(86400 * d for d in (1, 2, 5, 10, 20, 50, 100, 200, 500)))
-SPREAD = 3.0  # standard deviations around the means where normal densities are shown
 
 
 def logs_at(term: Term, column: Column, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -42,12 +41,13 @@ def slot_counts(counts: CountTable | None, j: int, n_slots: int, n_labels: int) 
 
 def points_of(term: GaussianTerm | KernelTerm, column: Column) -> NDArray[np.float64]:
     """Points at which to take a density: over the range of the rows, or around the means."""
+    spread = 3.0  # standard deviations around the means where normal densities are shown
     if isinstance(term, KernelTerm):
         scale = term.densities.scale
         # Half the range is finite whatever the values are.
         low, high = scale.low, scale.low + scale.half_range + scale.half_range
     else:
-        reach = SPREAD * np.sqrt(term.variance)
+        reach = spread * np.sqrt(term.variance)
         low, high = float((term.mean - reach).min()), float((term.mean + reach).max())
     if column.family == "level":
         last = len(column.order or ()) - 1

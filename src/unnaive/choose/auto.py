@@ -15,7 +15,7 @@ from unnaive.choose.rows import MAX_ROWS
 from unnaive.common.wording import counted, listed, printable
 from unnaive.counts import Wanted
 from unnaive.estimator import reports_progress
-from unnaive.estimator.about import About, target_name
+from unnaive.estimator.base import About, target_name
 from unnaive.models.base import TableClassifier
 from unnaive.table import Schema, scan_of
 

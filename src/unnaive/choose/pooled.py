@@ -28,7 +28,7 @@ from unnaive.counts import Wanted
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.hashing import check_folds
 from unnaive.estimator import Progress, reports_progress
-from unnaive.estimator.about import About, target_name
+from unnaive.estimator.base import About, target_name
 from unnaive.models import RandomForestClassifier, UnnaiveBayesClassifier
 from unnaive.models._seeding import seeded
 from unnaive.models.base import TableClassifier, leaves_answer

@@ -21,7 +21,7 @@ from unnaive.cli.console import Bar, SafeTerminal, count_rows
 from unnaive.common.atomic import replacing, takes_bytes
 from unnaive.common.wording import counted, listed
 from unnaive.encode.hashing import draw_uniform
-from unnaive.estimator.about import About
+from unnaive.estimator.base import About
 from unnaive.store import load, save
 from unnaive.table import Schema
 from unnaive.table.arrow import open_reader

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 LARGEST = 1e100  # of a learned logarithm: sums of millions of such numbers are still floats
-MOST_ALIKE = 100  # different values of one hash
 HEAVIEST = 1e90  # of all rows together: what is made of weights stays far from infinity
 FINITE = float(np.finfo(np.float64).max)
 MOST_WHOLE = (1 << 31) - 1  # of any whole parameter: kernels and files know it
@@ -111,9 +110,10 @@ def check_ascending(what: str, array: NDArray[Any]) -> None:
 
 def check_hashes(values: Iterable[Any]) -> None:
     """Refuse values made so that looking them up takes for ever: by chance no two hashes agree."""
+    most_alike = 100  # different values of one hash
     seen: dict[int, list[Any]] = {}
     for value in values:
         first = seen.setdefault(hash(value), [value, 0])
         if first[0] != value:
             first[1] += 1
-            expect(first[1] < MOST_ALIKE, "too many different values have the same hash.")
+            expect(first[1] < most_alike, "too many different values have the same hash.")

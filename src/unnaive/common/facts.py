@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from unnaive.common.wording import counted, printable, shortened
 
 SHOWN = 12  # rows that are printed
-WIDEST = 60  # letters of a cell that are printed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,6 +169,7 @@ def _plain(values: Sequence[Any] | NDArray[Any] | Repeated, library: str) -> Any
 
 def _cell(value: Any) -> str:
     """A value on one line, numbers with four digits."""
+    widest = 60  # letters of a cell that are printed
     if value is None:
         return ""
     if isinstance(value, (float, np.floating)):
@@ -177,7 +177,7 @@ def _cell(value: Any) -> str:
         return (
             "" if np.isnan(number) else f"{number:.4g}" if abs(number) < 1e6 else f"{number:,.0f}"
         )
-    return shortened(printable(str(value)), WIDEST)
+    return shortened(printable(str(value)), widest)
 
 
 def _is_number(cell: str) -> bool:

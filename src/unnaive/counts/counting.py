@@ -31,12 +31,9 @@ from unnaive.table.codes import RawCodes
 from unnaive.table.passes import COUNTING
 
 JOINT_COLUMNS = 4  # columns counted with one increment
-JOINT_CELLS = 1 << 13  # while their joint table stays in cache
 JOINT_ROWS = 1 << 20  # rows counted by one task
 DECIMAL_ROWS = 1 << 13  # below this, numbering rows is as quick
-DECIMAL_CELLS = 1 << 18  # counts that stay in cache
 NEARLY_ALL = 15 / 16  # of the values must be decimals
-LARGEST_TABLE = 1 << 31  # bytes of the counts of one column
 
 
 def summarize(
@@ -144,11 +141,12 @@ def _number(
     values: NDArray[np.float64], limit: int, column: Column, n_groups: int
 ) -> tuple[Grid, NDArray[np.uint16]]:
     """Return the grid of a column and the slot of each value."""
+    largest_table = 1 << 31  # bytes of the counts of one column
     numbered = number_values(values, limit)
     if numbered is None:
         raise infinite_error(column)
     size = 8 * numbered[0].size * n_groups
-    if size > LARGEST_TABLE:
+    if size > largest_table:
         raise MemoryError(
             f"{column} has {numbered[0].size:,} different values and y has {n_groups:,} classes: "
             f"counting one by the other takes {size / 1e9:.1f} GB. Pass a smaller grid_limit=, or "
@@ -161,7 +159,8 @@ def _count_decimals(
     values: NDArray[np.float64], groups: NDArray[Any], n_groups: int, limit: int, column: Column
 ) -> tuple[Grid, NDArray[np.float64]] | None:
     """Return the grid and the counts of numbers of few decimals; None if they are not."""
-    window = _decimal_window(values[:: max(1, len(values) // 1024)], DECIMAL_CELLS // n_groups)
+    decimal_cells = 1 << 18  # counts that stay in cache
+    window = _decimal_window(values[:: max(1, len(values) // 1024)], decimal_cells // n_groups)
     if window is None:
         return None
     scale, first, n_cells = window
@@ -249,11 +248,12 @@ def _count_categorical(
 
 def _joint_columns(raw: dict[int, RawCodes], n_groups: int, joint: bool) -> list[list[int]]:
     """Columns to count together: up to four small ones whose joint table stays in cache."""
+    joint_cells = 1 << 13  # while their joint table stays in cache
     columns = list(raw)
     widths = [
         len(c.values) + 1 if joint and c.codes.dtype == np.uint8 else None for c in raw.values()
     ]
-    runs = joint_runs(widths, JOINT_CELLS // n_groups, JOINT_COLUMNS)
+    runs = joint_runs(widths, joint_cells // n_groups, JOINT_COLUMNS)
     return [[columns[k] for k in run] for run in runs]
 
 

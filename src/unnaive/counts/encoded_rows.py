@@ -27,8 +27,6 @@ from unnaive.table import Block
 from unnaive.table.passes import changed_rows
 from unnaive.table.storage import Storage, stretches
 
-CELLS = 1 << 13  # a joint table of so many cells stays in cache
-FEW_RUNS = 4  # of which threads would share the columns, not the runs
 ROWS = 1 << 16  # rows of one task; fixed, so that sums never depend on the number of threads
 SAME = 1e-9  # relative difference of sums of weights that counts as none
 GRAIN = 2.0**-20  # weights that models make are multiples of this: they add exactly in any order
@@ -87,11 +85,13 @@ def joint_codes(
 
     ``gaps`` says which columns have missing values: the others need no room for them.
     """
+    few_runs = 4  # of which threads would share the columns, not the runs
     speaking = [j for j, coder in enumerate(coders) if coder is not None]
     places = [np.zeros(1, dtype=np.intp)] * len(coders)
     # By the coders' widths, so that evidence is added in the same order in every block.
     widths = [_width(coders[j], gaps[j]) for j in speaking]
-    positions = joint_runs(widths, max(CELLS // n_groups, 1))
+    # A joint table of 2**13 cells stays in cache.
+    positions = joint_runs(widths, max((1 << 13) // n_groups, 1))
     # A table without a value has one run of no columns: all rows are in its one cell.
     runs = tuple(tuple(speaking[k] for k in run) for run in positions) or ((),)
     codes = np.zeros((len(runs), block.n_rows), dtype=np.uint16)
@@ -104,7 +104,7 @@ def joint_codes(
             places[j] = place
 
     # Columns of one run at a time: their own codes are not held longer than that.
-    list(in_threads(fill, range(len(runs)), n_jobs if len(runs) >= FEW_RUNS else 1))
+    list(in_threads(fill, range(len(runs)), n_jobs if len(runs) >= few_runs else 1))
     cells = [math.prod(len(places[j]) for j in run) for run in runs]
     starts = np.concatenate(([0], np.cumsum(cells, dtype=np.intp)))
     return JointCodes(runs, tuple(places), starts, codes)

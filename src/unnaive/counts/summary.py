@@ -25,7 +25,6 @@ from unnaive.table.schema import natural_kind
 # Sums of weights that are not exact in binary: what is left of a sum below this share of it is
 # rounding. 1e7 rows added one after the other are off by at most 1e7 * 2**-53 of their sum.
 ROUNDING = 1e-9
-WEIGHT_BITS = 20  # weights that are multiples of 2**-20 add exactly, up to 2**53 of these
 # Numbering of one column; None for a column that is not counted or has no value at all.
 Coder: TypeAlias = Grid | Categories | None
 
@@ -314,7 +313,8 @@ def _subtract_counts(whole: Summary, taken: CountTable) -> CountTable:
 
 def _adds_exactly(*tables: CountTable) -> bool:
     """Whether all sums are whole multiples of one power of two, few enough to be exact."""
-    for bits in (0, WEIGHT_BITS):
+    weight_bits = 20  # weights that are multiples of 2**-20 add exactly, up to 2**53 of these
+    for bits in (0, weight_bits):
         parts = [np.ldexp(a, bits) for table in tables for a in (table.counts, table.totals)]
         if all(part.max(initial=0) < 2**53 and (part == np.rint(part)).all() for part in parts):
             return True

@@ -21,8 +21,6 @@ Places: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
 CANDIDATES = np.arange(20, 81) / 100  # the factors c that "cv" tries: a width is c / sqrt(n)
 OCTAVES = (slice(0, 20), slice(20, 61))  # wider kernels need fewer nodes
 LATTICES = (16, 8, 4, 3)  # nodes in the narrowest width of an octave: many, while they are quick
-QUICK = 4096
-REACH = 8.0  # widths between the ends of a lattice, which is a circle
 TOGETHER = 8  # candidates at a time: their sums stay in cache
 
 
@@ -94,8 +92,9 @@ def _on_lattice(
     All sums are one convolution per width. A row's own share is exactly one at its node, which
     is why rows are rounded here and not spread.
     """
-    span = positions[-1] - positions[0] + REACH * widths[-1]
-    quick = (nodes for nodes in LATTICES if nodes * span / widths[0] <= QUICK)
+    reach = 8.0  # widths between the ends of a lattice, which is a circle
+    span = positions[-1] - positions[0] + reach * widths[-1]
+    quick = (nodes for nodes in LATTICES if nodes * span / widths[0] <= 4096)
     per_width = next(quick, LATTICES[-1])
     step = widths[0] / per_width
     nodes = np.rint((positions - positions[0]) / step).astype(np.intp)
@@ -153,10 +152,7 @@ def _spread(positions: NDArray[np.float64], weight: NDArray[np.float64]) -> floa
 
 # Factors of a class's unit, from wide to narrow: the first of equals is the widest.
 FACTORS = 2.0 ** np.arange(2, -5, -1)
-EXPONENT = -0.2  # of a class's rows: how fast kernels shrink, as in Silverman's rule
 DIRECT = 256  # cells up to which kernels are added one by one, else on a lattice
-ROUNDING = 1e-9  # of a log likelihood: closer than this is equal
-PER_WIDTH = 4  # nodes of the lattice in the narrowest width
 
 
 def conditional_widths(
@@ -173,7 +169,8 @@ def conditional_widths(
     given their values (conditional likelihood), each row left out of its own class. ``weight`` is
     the n of each class, and of all together.
     """
-    units = deviation(positions, counts.sum(axis=0)) * np.maximum(weight, 1.0) ** EXPONENT
+    exponent = -0.2  # of a class's rows: how fast kernels shrink, as in Silverman's rule
+    units = deviation(positions, counts.sum(axis=0)) * np.maximum(weight, 1.0) ** exponent
     widths = np.maximum(FACTORS[:, None] * units, narrowest)
     if (counts.sum(axis=1) > 0).sum() < 2:  # nothing to tell apart
         chosen: NDArray[np.float64] = widths[len(FACTORS) // 2]
@@ -187,8 +184,9 @@ def conditional_widths(
 
 def _first_of_best(likelihood: NDArray[np.float64]) -> int:
     """The first that is as good as the best, but for rounding."""
+    rounding = 1e-9  # of a log likelihood: closer than this is equal
     best = likelihood.max()
-    return int(np.argmax(likelihood >= best - ROUNDING * abs(best)))
+    return int(np.argmax(likelihood >= best - rounding * abs(best)))
 
 
 def deviation(positions: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
@@ -227,7 +225,8 @@ def _likelihood_on_lattice(
 
     A row's own share is then exactly one at its node.
     """
-    step = float(widths.min()) / PER_WIDTH
+    per_width = 4  # nodes of the lattice in the narrowest width
+    step = float(widths.min()) / per_width
     nodes = np.rint((positions - positions[0]) / step).astype(np.intp)
     rows = np.zeros((len(counts), int(nodes[-1]) + 1))
     for weights, out in zip(counts, rows, strict=True):

@@ -21,19 +21,10 @@ from unnaive.encode import Categories, Grid
 from unnaive.encode.labels import read_target
 from unnaive.table import open_table
 
-NODES = 4.0  # per width and unit of reach: straight lines between them are off by less than 0.01
-DEEPEST = 5.3  # widths from the nearest row: there the density is 1e-6 of a kernel's peak
-NOISE = 1e-13  # of a class's peak: less than this is rounding
-FEW = 1 << 15  # kernels times nodes that are quicker added one by one
 # Added to every class's density everywhere, where rows spread evenly over the range have one: far
 # away all classes are alike, so that the prior decides.
 FLOOR = 0.01
-NARROWEST = 1 / 4096  # of the range: narrower kernels would need too long tables
-# Narrowest width, of the mean gap between neighbouring values. Where values repeat (whole numbers,
-# two values), narrower kernels tell nothing, and a larger class would seem denser for having them.
-GAP = 1 / 6
 SMALLEST_RANGE = 1e-280  # below this, a column is constant
-SMALLEST_SHARE = 2.0**-30  # of the column's range: below this, some of its rows are all alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +47,16 @@ class Scale:
     @classmethod
     def of_cells(cls, grid: Grid, cells: NDArray[np.intp]) -> Scale | None:
         """The scale of some cells of a grid, ascending; None where their values are alike."""
+        smallest_share = 2.0**-30  # of the whole range: below this, these rows are all alike
+        # Where values repeat (whole numbers, two values), kernels narrower than a sixth of the mean
+        # gap tell nothing, and a larger class would seem denser for having them; below 1/4096 of
+        # the range, tables would be too long.
         low, high = float(grid.low[cells[0]]), float(grid.high[cells[-1]])
         half_range = 0.5 * high - 0.5 * low
         whole = float(0.5 * grid.high[-1] - 0.5 * grid.low[0])
-        if half_range <= max(SMALLEST_RANGE, SMALLEST_SHARE * whole):
+        if half_range <= max(SMALLEST_RANGE, smallest_share * whole):
             return None
-        return cls(low, half_range, max(GAP / max(len(cells) - 1, 1), NARROWEST))
+        return cls(low, half_range, max(1 / (6 * max(len(cells) - 1, 1)), 1 / 4096))
 
     def check(self) -> None:
         """Refuse what is no range of a column."""
@@ -249,13 +244,17 @@ def _nodes(
 
     Kernels added one by one, or rows spread over nodes and one convolution.
     """
+    few = 1 << 15  # kernels times nodes that are quicker added one by one
+    noise = 1e-13  # of a class's peak: less than this is rounding
+    deepest = 5.3  # widths from the nearest row: there the density is 1e-6 of a kernel's peak
+    # Straight lines between four nodes per width are off by less than 0.01.
     depth = np.sqrt(2 * np.log(max(1 / (kernels.ROOT_2_PI * width * floor), math.e)))
-    nodes = float(np.ceil(NODES * min(depth, DEEPEST)))
+    nodes = float(np.ceil(4.0 * min(depth, deepest)))
     reach = kernels.reach_of(width, floor) * nodes
     margin = np.ceil(reach) + 2
     places = (positions - positions[0]) * (nodes / width) + margin
     size = int(places[-1] + margin) + 2
-    if len(places) * 2 * reach <= FEW:
+    if len(places) * 2 * reach <= few:
         density = np.zeros(size)
         kernels.add_kernels(places, weight, nodes, reach, density)
         density /= kernels.ROOT_2_PI * width * weight.sum()
@@ -267,7 +266,7 @@ def _nodes(
         wave = (2 * np.pi * nodes / length) * np.arange(len(spectrum))
         density = np.fft.irfft(spectrum * np.exp(-0.5 * wave**2), length)[:size]
         density *= nodes / (width * weight.sum())
-        density[density < NOISE * density.max()] = 0.0
+        density[density < noise * density.max()] = 0.0
     density[[0, -1]] = 0.0
     return float(positions[0] - margin * width / nodes), nodes / width, density
 

@@ -10,15 +10,14 @@ from numpy.typing import NDArray
 from unnaive.common.kernels import kernel
 
 ROOT_2_PI = math.sqrt(2.0 * math.pi)
-_NEGLIGIBLE = 1e-5  # of the floor: rows so far away that they add no more are left out
 _FAR = 50.0  # squared widths beyond the nearest row: kernels there are 1e-11 of its own
-_ROUNDING = 1e-11  # of a convolution's largest sum: less than this may be rounding
 
 
 @kernel
 def reach_of(width: float, floor: float) -> float:
     """Farthest distance, in widths, at which a row adds to the density."""
-    return math.sqrt(2.0 * max(math.log(1.0 / (ROOT_2_PI * width * floor * _NEGLIGIBLE)), 1.0))
+    negligible = 1e-5  # of the floor: rows so far away that they add no more are left out
+    return math.sqrt(2.0 * max(math.log(1.0 / (ROOT_2_PI * width * floor * negligible)), 1.0))
 
 
 @kernel
@@ -133,6 +132,7 @@ def add_logs(
     convolution gives them. nodes: that of each place. Where so little is left without the row that
     rounding may have made it, kernels are added one by one.
     """
+    rounding = 1e-11  # of a convolution's largest sum: less than this may be rounding
     whole = weight.sum()
     for k in range(len(widths)):
         h = widths[k]
@@ -146,7 +146,7 @@ def add_logs(
             if gone != last:
                 last, log_others = gone, math.log(whole - gone)
             rest = sums[k, nodes[m]] - gone * peak
-            if rest > _ROUNDING * whole * peak:
+            if rest > rounding * whole * peak:
                 log = math.log(rest / step)
             else:
                 log = _log_among_others(places, weight, m, h) - math.log(h * ROOT_2_PI)

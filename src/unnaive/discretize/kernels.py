@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,6 @@ from numpy.typing import NDArray
 from unnaive.common.kernels import kernel
 
 _RUN = 32  # cells whose cuts are bounded together
-_BOUNDED_CLASSES = 4  # a bound looks at 2**classes corners
 TIE = 1e-12  # cuts whose entropies differ by less, relative to n log n, are equally good
 
 
@@ -122,13 +120,14 @@ def best_cut(
     scratch. Entropy is concave in the counts, so over a run of cuts it is least at a corner of
     the box of counts the run spans: runs that cannot hold the best cut are left out.
     """
+    bounded_classes = 4  # a bound looks at 2**classes corners
     n_classes = cumulative.shape[1]
     first, last = cumulative[start], cumulative[stop]
     total = 0.0
     for c in range(n_classes):
         total += last[c] - first[c]
     tie = TIE * (x_log_x(total) + 1.0)
-    bounded = n_classes <= _BOUNDED_CLASSES
+    bounded = n_classes <= bounded_classes
     enough = np.inf
     if bounded:
         for i in range(start + _RUN, stop, _RUN):
@@ -235,32 +234,6 @@ def boundaries(cumulative: NDArray[np.float64]) -> NDArray[np.bool_]:
     for i in range(1, n_cells):
         out[i] = _is_boundary(cumulative, i)
     return out
-
-
-@kernel
-def class_cells(
-    codes: NDArray[Any],
-    n_codes: int,
-    groups: NDArray[Any],
-    weight: NDArray[np.float64],
-    n_classes: int,
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Codes that occur, ascending, without missing, and cumulative class weights up to each."""
-    counts = np.zeros((n_codes + 1, n_classes))
-    for i in range(len(codes)):
-        counts[codes[i], groups[i]] += weight[i]
-    cells = np.empty(n_codes, dtype=np.intp)
-    cumulative = np.zeros((n_codes + 1, n_classes))
-    n = 0
-    for v in range(1, n_codes + 1):
-        here = False
-        for c in range(n_classes):
-            here |= counts[v, c] > 0.0
-        if here:
-            cells[n] = v
-            n += 1
-            cumulative[n] = cumulative[n - 1] + counts[v]
-    return cells[:n], cumulative[: n + 1]
 
 
 @kernel

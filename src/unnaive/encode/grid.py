@@ -14,15 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.common.checks import FINITE, check_ascending, check_values, expect
+from unnaive.common.checks import check_ascending, expect
 from unnaive.common.kernels import read_only
 from unnaive.encode import kernels
 from unnaive.table import Column
 from unnaive.table.codes import code_dtype
 
-UNSORTED_ROWS = 4096  # below this, sorting is as quick
-BITMAP_BITS = (24, 26)  # a second try costs less than sorting, if there are rows enough
-LARGEST_WHOLE = 1e15  # below it, halves between whole numbers are exact
 GRID_LIMIT = 65_534  # with missing and unseen, the most that 16-bit codes can name
 
 
@@ -88,25 +85,17 @@ class Grid:
         return codes
 
 
-def check_cells(low: NDArray[np.float64], begins: NDArray[np.int64]) -> None:
-    """Refuse cells of many grids, end to end, of which one does not ascend; grids that drop bits
-    have more to check.
-    """
-    check_values("cells", low, (low.size,), -FINITE, FINITE)
-    ascends = low[1:] > low[:-1]
-    ascends[begins[(begins > 0) & (begins < len(low))] - 1] = True  # from one grid to the next
-    expect(ascends.all(), "cells are not in ascending order.")
-
-
 def number_values(
     values: NDArray[np.float64], limit: int = GRID_LIMIT
 ) -> tuple[Grid, NDArray[np.uint16]] | None:
     """The grid of a column and the slot of each value; None when one of them is infinite."""
+    bitmap_bits = (24, 26)  # a second try costs less than sorting, if there are rows enough
+    unsorted_rows = 4096  # below this, sorting is as quick
     bits = values.view(np.uint64)
     n, first, last = kernels.key_range(bits)
     if n < 0:
         return None
-    for size in BITMAP_BITS[: 0 if n < UNSORTED_ROWS else 1 if n <= limit else 2]:
+    for size in bitmap_bits[: 0 if n < unsorted_rows else 1 if n <= limit else 2]:
         numbered = _number_unsorted(bits, int(first), int(last), size, limit)
         if numbered is not None:
             return numbered
@@ -167,7 +156,8 @@ def grid_values(keys: NDArray[np.uint64]) -> NDArray[np.float64]:
 
 def whole_numbers(values: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which values are whole numbers that floats tell from their neighbours."""
-    whole: NDArray[np.bool_] = (np.abs(values) < LARGEST_WHOLE) & (values == np.rint(values))
+    largest_whole = 1e15  # below it, halves between whole numbers are exact
+    whole: NDArray[np.bool_] = (np.abs(values) < largest_whole) & (values == np.rint(values))
     return whole
 
 

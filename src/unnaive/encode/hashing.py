@@ -8,7 +8,6 @@ have equal numbers, wherever they stand.
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,7 +26,6 @@ _ONE = np.uint64(1)
 _30, _27, _31, _32 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
 _ALL = 2**64 - 1
 _ROWS = 1024
-_MOST_DRAWS = 15
 LANES = 3  # small numbers that share a word
 LANE_BITS = 21
 LANE_ROWS = 1 << 17  # rows whose words may be added: draws are at most 15
@@ -163,9 +161,10 @@ def lane(words: NDArray[np.uint64], k: int) -> NDArray[np.uint64]:
 
 def _poisson_limits(mean: float) -> NDArray[np.uint32]:
     """Limits of 32-bit numbers: a number is drawn as often as it reaches limits."""
+    most_draws = 15
     limits: list[int] = []
     chance = below = math.exp(-mean)
-    while below * 2.0**32 < 2.0**32 - 0.5 and len(limits) < _MOST_DRAWS:
+    while below * 2.0**32 < 2.0**32 - 0.5 and len(limits) < most_draws:
         limits.append(round(below * 2.0**32))
         chance *= mean / len(limits)
         below += chance
@@ -237,9 +236,3 @@ def _fill_poisson(
                     drawn[i] += np.uint32(high[i] >= limit)
             for i in range(m):
                 word[i] |= np.uint64(drawn[i]) << shift
-
-
-def why_together(cv: Any) -> str | None:
-    """Why folds cannot be dealt row by row, where the rows are; None where they can."""
-    number = isinstance(cv, numbers.Integral)
-    return None if number else "cv names rows by their places in the whole table"

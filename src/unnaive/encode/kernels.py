@@ -10,8 +10,6 @@ from unnaive.common.kernels import kernel
 SIGN = np.uint64(1 << 63)
 ZERO = np.uint64(0)
 INFINITE = np.uint64(0x7FF0000000000000)
-FEW_CUTS = 64  # up to so many, comparing with all is quicker than searching
-_VERY_FEW = 18  # and quicker than looking up
 _CELLS, _ROWS_FOR_CELLS = 4096, 1 << 14  # of equal width between the cuts, and rows that pay them
 _VALUES = 1024
 
@@ -296,6 +294,8 @@ def bin_codes(
 
     Returns the position of the first infinite value, or -1.
     """
+    very_few = 18  # and quicker than looking up
+    few_cuts = 64  # up to so many, comparing with all is quicker than searching
     for start in range(0, len(values), _VALUES):
         part = values[start : start + _VALUES]
         infinite = 0
@@ -305,10 +305,10 @@ def bin_codes(
             for i in range(len(part)):
                 if abs(part[i]) == np.inf:
                     return start + i
-    looked_up = len(cuts) > _VERY_FEW and len(values) >= _ROWS_FOR_CELLS
+    looked_up = len(cuts) > very_few and len(values) >= _ROWS_FOR_CELLS
     if looked_up and _look_up_cuts_below(values, cuts, codes):
         return -1
-    if len(cuts) <= FEW_CUTS:
+    if len(cuts) <= few_cuts:
         _count_cuts_below(values, cuts, codes)
     else:
         _search_cuts_below(values, cuts, codes)

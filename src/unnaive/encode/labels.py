@@ -19,8 +19,6 @@ from unnaive.table.columns import FAMILY_OF_KIND
 from unnaive.table.passes import changed_rows
 from unnaive.table.schema import FAMILY_WORDS
 
-DENSE_RANGE = 1 << 16  # integer labels closer together, or than there are, are not sorted
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labels:
@@ -115,6 +113,7 @@ def _end_in_nul(types: set[type], values: Any) -> bool:
 
 def label_groups(target: NDArray[Any] | RawCodes) -> tuple[Labels, NDArray[Any]]:
     """The classes that occur and each row's class number."""
+    dense_range = 1 << 16  # integer labels closer together, or than there are, are not sorted
     if isinstance(target, RawCodes):
         return _coded_groups(target)
     large = target.dtype == np.uint64 and target.max(initial=0) > np.iinfo(np.int64).max
@@ -124,7 +123,7 @@ def label_groups(target: NDArray[Any] | RawCodes) -> tuple[Labels, NDArray[Any]]
         else:
             dense = target.astype(np.int64, copy=False)
         low, high = int(dense.min()), int(dense.max())
-        if high - low < max(DENSE_RANGE, len(dense)):
+        if high - low < max(dense_range, len(dense)):
             return _dense_groups(target, dense, low, high)
     if target.dtype.kind == "O":
         return _object_groups(target)

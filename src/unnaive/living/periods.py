@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from unnaive.common.checks import expect
 from unnaive.common.wording import counted
 from unnaive.encode.labels import label_groups
-from unnaive.estimator.about import utc_moment
+from unnaive.estimator.base import utc_moment
 from unnaive.table import Block, Column
 from unnaive.table.codes import is_missing, read_categorical
 from unnaive.table.columns import family_of, read_numeric

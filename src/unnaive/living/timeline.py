@@ -16,7 +16,7 @@ from unnaive.common.checks import check_level, expect
 from unnaive.common.wording import counted
 from unnaive.counts import Summary
 from unnaive.counts.periods import PeriodCounts, count_periods
-from unnaive.estimator.about import About
+from unnaive.estimator.base import About
 from unnaive.living.drift import DriftOverTime, drift
 from unnaive.living.periods import (
     UNITS,

@@ -17,9 +17,9 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from unnaive.answer import Answer, Decision, Evidence
 from unnaive.answer.nodes import Node
 from unnaive.bayes import Scorer, Smoothing
-from unnaive.bayes.build import build_scorer
 from unnaive.bayes.calibration import HeldOut
 from unnaive.bayes.estimate import check_class_weight, class_factor, log_prior
+from unnaive.bayes.scoring import build_scorer
 from unnaive.common.checks import check_number, check_word
 from unnaive.counts import CountTable, Summary
 from unnaive.counts.counting import summarize

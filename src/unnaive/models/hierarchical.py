@@ -17,8 +17,8 @@ from unnaive.answer import Answer, GatedMixture
 from unnaive.answer.mixture import Shape, check_layers
 from unnaive.answer.nodes import Node
 from unnaive.bayes import Smoothing
-from unnaive.bayes.build import build_scorer
 from unnaive.bayes.estimate import log_prior
+from unnaive.bayes.scoring import build_scorer
 from unnaive.common.checks import HEAVIEST, check_number, check_values, check_word, expect
 from unnaive.common.threads import in_order, in_threads
 from unnaive.counts import CountTable

@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.base import clone
 
 from unnaive.estimator import AdditiveEstimator
-from unnaive.estimator.about import About
+from unnaive.estimator.base import About
 
 
 def merge(models: Iterable[Any]) -> Any:

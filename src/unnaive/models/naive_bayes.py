@@ -13,11 +13,10 @@ from unnaive.answer import Answer, EvidenceTable
 from unnaive.answer.edits import join_edits, with_edits
 from unnaive.answer.nodes import Node
 from unnaive.bayes import Smoothing
-from unnaive.bayes.build import build_scorer
 from unnaive.bayes.calibration import Calibration
 from unnaive.bayes.estimate import given_priors, log_prior, pooled_log_prior
 from unnaive.bayes.left_out import scorer_without_one
-from unnaive.bayes.scoring import GaussianTerm
+from unnaive.bayes.scoring import GaussianTerm, build_scorer
 from unnaive.common.checks import HEAVIEST, check_number, check_values, check_word, expect
 from unnaive.counts import Summary
 from unnaive.discretize import CoarseCoder, RuledEstimator

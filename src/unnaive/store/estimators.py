@@ -43,7 +43,7 @@ from unnaive.counts import CountTable, Moments, Summary, Wanted
 from unnaive.counts.periods import PeriodCounts
 from unnaive.density import Densities, Scale
 from unnaive.encode import Bins, Categories, Grid, Labels
-from unnaive.estimator.about import About
+from unnaive.estimator.base import About
 from unnaive.store.plain import CLASS, ArrayWriter, ModelFileError, PlainData, checked
 from unnaive.table import Column, Schema
 

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from unnaive.answer.unwrap import unwrap_classifier
 from unnaive.common.atomic import replacing
-from unnaive.estimator.about import About, moment_text, release
+from unnaive.estimator.base import About, moment_text, release
 from unnaive.store.estimators import STORED
 from unnaive.store.plain import WRONG, ArrayReader, ArrayWriter, ModelFileError
 

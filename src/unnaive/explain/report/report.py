@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from unnaive.answer.unwrap import unwrap
 from unnaive.common.atomic import replacing
 from unnaive.common.wording import printable
-from unnaive.estimator.about import release
+from unnaive.estimator.base import release
 from unnaive.explain.report.panels import Panels
 from unnaive.models.base import leaves_answer
 
