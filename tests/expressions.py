@@ -18,16 +18,16 @@ from unnaive import (
 )
 from unnaive.answer import (
     Answer,
-    ClassForest,
     ClassTree,
     Ensemble,
     EvidenceTable,
-    Folded,
+    Forest,
     GatedMixture,
+    GroupedClasses,
     NaiveBayesStack,
     NaiveBayesTree,
 )
-from unnaive.answer.mixture import Shape
+from unnaive.answer.mixture import MixtureStructure
 from unnaive.bayes import GaussianTerm, Scorer, TableTerm
 from unnaive.bayes.scoring import PairTerm
 from unnaive.counts import CountTable
@@ -117,7 +117,7 @@ def expression(rng: np.random.Generator, n: int, depth: int = 2) -> Any:
         stack = NaiveBayesStack(table(rng, n * len(names)))
         return ensemble(rng, (stack,), names, n)
     if kind == 3:
-        shape = Shape.of(tuple(rng.integers(1, 4, rng.integers(1, 3)).tolist()), n)
+        shape = MixtureStructure.of(tuple(rng.integers(1, 4, rng.integers(1, 3)).tolist()), n)
         return GatedMixture(shape, table(rng, shape.n_units), counts(shape.n_units))
     if kind == 4:
         return trees(n)[rng.integers(0, 4)]
@@ -128,7 +128,7 @@ def expression(rng: np.random.Generator, n: int, depth: int = 2) -> Any:
         return ensemble(rng, members, tuple(f"model {k}" for k in range(len(members))), n)
     owner = np.sort(np.concatenate([np.arange(n), rng.integers(0, n, rng.integers(0, 4))]))
     method = str(rng.choice(["sum", "max"]))
-    return Folded(owner.astype(np.intp), method, expression(rng, len(owner), depth - 1))
+    return GroupedClasses(owner.astype(np.intp), method, expression(rng, len(owner), depth - 1))
 
 
 def ensemble(rng: np.random.Generator, members: Any, names: tuple[str, ...], n: int) -> Ensemble:
@@ -152,10 +152,10 @@ def answer(seed: int) -> Answer:
 
 def spoken(root: Any, row: pd.DataFrame) -> np.ndarray:
     """Probabilities of one row, from the definition of each node."""
-    if isinstance(root, Folded):
+    if isinstance(root, GroupedClasses):
         pairs = spoken(root.inner, row)
-        classes = [pairs[root.owner == c] for c in range(root.n_outputs)]
-        if root.method == "sum":
+        classes = [pairs[root.class_index == c] for c in range(root.n_outputs)]
+        if root.aggregation == "sum":
             return np.array([own.sum() for own in classes])
         best = np.array([own.max() for own in classes])
         return best / best.sum()
@@ -165,7 +165,7 @@ def spoken(root: Any, row: pd.DataFrame) -> np.ndarray:
     block = open_table(C45Classifier(), row, fitted=columns()[0]).block
     if isinstance(root, (NaiveBayesTree, EvidenceTable)):
         return softmax(_scores(root, row))
-    if isinstance(root, ClassForest):
+    if isinstance(root, Forest):
         return _forest(root, block)
     if isinstance(root, ClassTree):
         return _class_shares(root, block, 0, 1.0)
@@ -202,8 +202,8 @@ def _scores(root: Any, row: pd.DataFrame) -> np.ndarray | None:
     return root.scorer.joint(block)[0] if isinstance(root, EvidenceTable) else None
 
 
-def _forest(root: ClassForest, block: Any) -> np.ndarray:
-    """The mean of the leaves, found node by node, raised to a power; a factor for each class."""
+def _forest(root: Forest, block: Any) -> np.ndarray:
+    """The mean of the leaves, found node by node."""
     mean, after = np.zeros(root.n_outputs), 0
     for start, end in zip(root.start, root.start[1:], strict=False):
         attribute, leaf = root.attribute[start:end], 0
@@ -226,8 +226,7 @@ def _forest(root: ClassForest, block: Any) -> np.ndarray:
             weight[root.entry_class[k]] += root.entry_weight[k]
         mean += weight / weight.sum() / root.n_trees
         after += int(root.n_entries[start:end].sum())
-    raised = mean**root.power * np.exp(0.0 if root.intercept is None else root.intercept)
-    return raised / raised.sum()
+    return mean
 
 
 def _mixture(root: GatedMixture, scores: np.ndarray) -> np.ndarray:

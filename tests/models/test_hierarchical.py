@@ -15,7 +15,7 @@ import reference_mixture as reference
 from blocks import split_memory
 from helpers import assert_same_model, mixed_table, nominal_table
 from unnaive import HierarchicalMixtureClassifier, NaiveBayesClassifier
-from unnaive.answer.mixture import Shape
+from unnaive.answer.mixture import MixtureStructure
 from unnaive.encode.hashing import branch_seeds, draw_order
 from unnaive.models.hierarchical import grow_layers, initial_table
 
@@ -31,7 +31,7 @@ def parity(bits):
 def twin_of(model, X, y, weights):
     """The twin, with the same noise, after the same visits."""
     seed = int(np.random.RandomState(model.random_state).randint(2**31 - 1))
-    shape = Shape.of(tuple(model.layers), len(model.classes_))
+    shape = MixtureStructure.of(tuple(model.layers), len(model.classes_))
     noise = initial_table(shape, model.coders_, model.noise, seed)
     units = shape.models()
 

@@ -38,7 +38,7 @@ from unnaive import (
     NBTreeClassifier,
     merge,
 )
-from unnaive.answer import Foreign
+from unnaive.answer import ExternalEstimator
 from unnaive.common.registry import estimators
 from unnaive.store import ModelFileError
 from unnaive.store.estimators import STORED, is_learned, learned_hints
@@ -200,7 +200,7 @@ def check_hint(hint):
         for inner in get_args(hint):
             check_hint(inner)
     # What another library's model says cannot be kept: saving it is refused.
-    elif hint not in (Any, bool, int, float, str, type(None), BaseEstimator, Foreign):
+    elif hint not in (Any, bool, int, float, str, type(None), BaseEstimator, ExternalEstimator):
         known = list(STORED.classes.values())
         assert any(issubclass(cls, hint) for cls in known), f"{hint} is not known to model files"
 

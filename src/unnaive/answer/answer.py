@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 
 from unnaive.answer.decision import Decision, make_decision
 from unnaive.answer.evidence import Evidence
-from unnaive.answer.nodes import Edit, Ensemble, EvidenceTable, Folded, Foreign, Node
+from unnaive.answer.nodes import (
+    Edit,
+    Ensemble,
+    EvidenceTable,
+    ExternalEstimator,
+    GroupedClasses,
+    Node,
+)
 from unnaive.answer.trees import ClassTree, NaiveBayesTree
 from unnaive.bayes.scoring import PairTerm
 from unnaive.common.checks import expect
@@ -35,8 +42,8 @@ class Answer:
         The columns that rows are read by.
     classes : array of shape (n_classes,)
     root : node
-        The expression: `EvidenceTable`, `GatedMixture`, a tree, a forest, an `Ensemble` or
-        `Foreign`, inside of any number of `Folded` and of `Ensemble` with one member.
+        The expression: `EvidenceTable`, `GatedMixture`, a tree, a `Forest`, an `Ensemble` or
+        `ExternalEstimator`, inside of any number of `GroupedClasses` and one-member `Ensemble`.
     decision : Decision or None
         How a class is chosen by the probabilities of a row; None is the most probable one.
 
@@ -66,9 +73,13 @@ class Answer:
 
     @classmethod
     def of(cls, model: Any, schema: Any) -> Answer:
-        """The answer of a fitted classifier; of another library's, a `Foreign` node."""
+        """The answer of a fitted classifier; of another library's, an `ExternalEstimator`."""
         answer = getattr(model, "answer_", None)
-        return answer if isinstance(answer, cls) else cls(schema, model.classes_, Foreign(model))
+        return (
+            answer
+            if isinstance(answer, cls)
+            else cls(schema, model.classes_, ExternalEstimator(model))
+        )
 
     def __repr__(self) -> str:
         name = type(self.root).__name__
@@ -119,7 +130,7 @@ class Answer:
         """What the core predicts: the classes, or (class, cluster) pairs."""
         labels = self.classes
         for node in self.walk():
-            if isinstance(node, Folded):
+            if isinstance(node, GroupedClasses):
                 labels = as_objects(node.pairs(labels))
         return labels
 
@@ -160,7 +171,7 @@ class Answer:
 
 def inner_node(node: Node) -> Node | None:
     """Return the node whose classes or probabilities a node changes; None for other nodes."""
-    if isinstance(node, Folded):
+    if isinstance(node, GroupedClasses):
         return node.inner
     if isinstance(node, Ensemble) and len(node.members) == 1 and node.stack is None:
         return node.members[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +13,6 @@ from unnaive.answer import tree_kernels as kernels
 from unnaive.answer.evidence import Evidence
 from unnaive.answer.nodes import Node
 from unnaive.answer.tree_kernels import WORD, ForestArrays
-from unnaive.bayes.calibration import Calibration
 from unnaive.bayes.scoring import LEAST_SHARE
 from unnaive.common.checks import HEAVIEST, check_values, expect
 from unnaive.common.threads import in_threads
@@ -22,21 +21,17 @@ from unnaive.encode import GRID_LIMIT
 from unnaive.encode.coders import check_coders, coder_sizes, numeric_columns, row_slots
 from unnaive.table import Block, Schema
 
-STEEPEST = 64.0  # power: what differs by a tenth then differs by a factor of 400
-FARTHEST = 300.0  # intercepts: factors beyond could all be 0
 ROWS = 1 << 12  # rows that go through a tree at a time: their slots stay in cache
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class ClassForest(Node):
+class Forest(Node):
     """Trees of class shares whose mean is the answer.
 
     Nodes of a tree come level by level: the children of the first node with a test are its second
     and third node, those of the next one follow, and so on. What a leaf says are the weights of its
     training rows by class, as entries of the classes that it has, and ``alpha`` rows more, spread
-    as the classes are. Probabilities are the leaves' mean, raised to ``power``, times a factor for
-    each class, and made to sum to 1: trees that differ by chance are together less sure than they
-    should be, and a power makes rare classes rarer.
+    as the classes are.
 
     Attributes
     ----------
@@ -59,9 +54,6 @@ class ClassForest(Node):
     alpha : float
     prior : array of shape (classes,)
         Shares of the classes in all rows.
-    power : float
-    intercept : array of shape (classes,) or None
-        Logarithms of the factors of the classes; None where there are none.
     """
 
     coders: tuple[CoarseCoder, ...]
@@ -75,8 +67,6 @@ class ClassForest(Node):
     entry_weight: NDArray[np.float64]
     alpha: float
     prior: NDArray[np.float64]
-    power: float = 1.0
-    intercept: NDArray[np.float64] | None = None
 
     def check(self) -> None:
         """Check that the arrays are trees: kernels follow them unchecked."""
@@ -84,9 +74,6 @@ class ClassForest(Node):
         check_values("prior", self.prior, (n_classes,), 0.0, 1.0)
         expect(abs(self.prior.sum() - 1.0) < 1e-9, "prior does not sum to 1.")
         expect(0.0 <= self.alpha <= HEAVIEST, f"alpha is {self.alpha}, not a finite number.")
-        expect(0.0 < self.power <= STEEPEST, f"power is {self.power}, not from 0 to {STEEPEST:g}.")
-        if self.intercept is not None:
-            check_values("intercept", self.intercept, (n_classes,), -FARTHEST, FARTHEST)
         check_values("start", self.start, (self.start.size,), 0, n)
         expect(self.n_trees >= 1 and self.start[0] == 0, "there is no tree.")
         expect(self.start[-1] == n and (np.diff(self.start) > 0).all(), "a tree has no nodes.")
@@ -181,39 +168,16 @@ class ClassForest(Node):
         )
 
     def predict_proba(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Return the calibrated mean of the leaves."""
-        trees = self.trees()
+        """Return the mean of the leaves that each row reaches."""
+        trees, out = self.trees(), np.empty((block.n_rows, self.n_outputs))
 
-        def answer(start: int) -> NDArray[np.float64]:
+        def score(start: int) -> None:
             slots = row_slots(block.slice(start, start + ROWS), self.coders)
-            return self.answer_slots(slots, trees)
+            every = np.ones((self.n_trees, len(slots)), np.bool_)
+            out[start : start + ROWS] = mean_leaves(slots, trees, self.prior, every)
 
-        parts = list(in_threads(answer, range(0, block.n_rows, ROWS), n_jobs))
-        return np.concatenate(parts) if parts else np.empty((0, self.n_outputs))
-
-    def answer_slots(self, slots: NDArray[np.uint16], trees: ForestArrays) -> NDArray[np.float64]:
-        """Probabilities for rows (rows x columns) by arrays of `trees`."""
-        judges = np.ones((self.n_trees, len(slots)), np.bool_)
-        return self.calibrate(mean_leaves(slots, trees, self.prior, judges))
-
-    def calibrated(self, calibration: Calibration) -> ClassForest:
-        intercept = np.clip(calibration.intercept, -FARTHEST, FARTHEST)
-        return replace(self, power=min(calibration.slope, STEEPEST), intercept=intercept)
-
-    def calibrate(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Probabilities by means of leaves (rows x classes)."""
-        if self.power == 1.0 and self.intercept is None:
-            return shares
-        shares = np.maximum(shares, LEAST_SHARE)
-        raised: NDArray[np.float64] = (shares / shares.max(axis=1, keepdims=True)) ** self.power
-        if self.intercept is not None:
-            raised *= np.exp(self.intercept - self.intercept.max())
-        return raised / raised.sum(axis=1, keepdims=True)
-
-    def _baseline(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The mean of the roots' shares as log probabilities, but for a constant."""
-        logs = self.power * np.log(np.maximum(shares, LEAST_SHARE))
-        return logs if self.intercept is None else logs + self.intercept
+        list(in_threads(score, range(0, block.n_rows, ROWS), n_jobs))
+        return out
 
     @property
     def log_baseline(self) -> NDArray[np.float64]:
@@ -221,7 +185,7 @@ class ClassForest(Node):
         trees, total = self.trees(), np.zeros(self.n_outputs)
         for t, size in enumerate(np.diff(self.start).tolist()):
             total += self._node_answers(trees, t, size)[0]
-        return self._baseline(total / self.n_trees)
+        return np.log(np.maximum(total / self.n_trees, LEAST_SHARE))
 
     def _node_answers(self, trees: ForestArrays, tree: int, n_nodes: int) -> NDArray[np.float64]:
         """Class shares at the nodes of one tree."""
@@ -255,8 +219,26 @@ class ClassForest(Node):
             list(in_threads(add, list(zip(starts, slots, strict=True)), n_jobs))
         return baseline / self.n_trees, out / self.n_trees
 
-    def mean_changes(self) -> NDArray[np.float64]:
-        """Mean absolute change of probabilities by the tests on each column, over training rows."""
+    def evidence(self, block: Block, classes: NDArray[Any], n_jobs: int | None = None) -> Evidence:
+        """Return what the tests on each column add to the log probabilities, along the paths.
+
+        The logarithm of the mean of the leaves, less that of the roots, is shared out among the
+        columns as the mean itself is.
+        """
+        shares, bars = self.contributions(block, n_jobs)
+        base = np.maximum(shares, LEAST_SHARE)
+        total = bars.sum(axis=1)
+        mean = np.maximum(base + total, LEAST_SHARE)
+        change = total / base  # near 0 the logarithm of a ratio loses digits
+        log_ratio = np.where(
+            np.abs(change) < 0.5, np.log1p(change.clip(-0.5, 0.5)), np.log(mean / base)
+        )
+        factor = np.divide(log_ratio, total, out=1.0 / (base + 0.0 * total), where=total != 0.0)
+        baseline = np.tile(np.log(base), (block.n_rows, 1))
+        return Evidence(baseline, factor[:, None] * bars, block.schema.names, classes)
+
+    def feature_importances(self, schema: Schema) -> NDArray[np.float64]:  # noqa: ARG002
+        """Return the mean absolute change of probabilities by the tests on each column."""
         trees, out = self.trees(), np.zeros(len(self.coders))
         leaf = np.repeat(np.arange(self.attribute.size), self.n_entries)
         weight = np.bincount(leaf, self.entry_weight, self.attribute.size).astype(np.float64)
@@ -273,29 +255,6 @@ class ClassForest(Node):
             )
             np.add.at(out, self.attribute[first:last][tests], size / max(rows[0], 1e-300))
         return out / self.n_trees
-
-    def evidence(self, block: Block, classes: NDArray[Any], n_jobs: int | None = None) -> Evidence:
-        """Return what the tests on each column add to the log probabilities, along the paths.
-
-        The logarithm of the mean of the leaves, less that of the roots, is shared out among the
-        columns as the mean itself is.
-        """
-        shares, bars = self.contributions(block, n_jobs)
-        base = np.maximum(shares, LEAST_SHARE)
-        total = bars.sum(axis=1)
-        mean = np.maximum(base + total, LEAST_SHARE)
-        change = total / base  # near 0 the logarithm of a ratio loses digits
-        log_ratio = np.where(
-            np.abs(change) < 0.5, np.log1p(change.clip(-0.5, 0.5)), np.log(mean / base)
-        )
-        factor = np.divide(log_ratio, total, out=1.0 / (base + 0.0 * total), where=total != 0.0)
-        baseline = np.tile(self._baseline(shares), (block.n_rows, 1))
-        contributions = self.power * factor[:, None] * bars
-        return Evidence(baseline, contributions, block.schema.names, classes)
-
-    def feature_importances(self, schema: Schema) -> NDArray[np.float64]:  # noqa: ARG002
-        """Return the mean changes of probabilities, as those of one tree are."""
-        return self.mean_changes()
 
     def class_prior(self) -> NDArray[np.float64] | None:
         return self.prior

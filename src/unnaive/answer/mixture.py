@@ -55,7 +55,7 @@ def check_layers(layers: Any) -> tuple[int, ...]:
 
 
 class Net(NamedTuple):
-    """The architecture; see `Shape`."""
+    """The architecture; see `MixtureStructure`."""
 
     first: NDArray[np.intp]
     width: NDArray[np.intp]
@@ -64,7 +64,7 @@ class Net(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shape:
+class MixtureStructure:
     """Gates and experts, level by level; node 0 is the root, the last nodes are the experts.
 
     Every model is a naive Bayes over *units*: a gate's are its children, an expert's are the
@@ -86,7 +86,7 @@ class Shape:
     width: NDArray[np.intp]
 
     @classmethod
-    def of(cls, layers: tuple[int, ...], n_classes: int) -> Shape:
+    def of(cls, layers: tuple[int, ...], n_classes: int) -> MixtureStructure:
         first: list[int] = []
         width: list[int] = []
         nodes, level = 1, 1
@@ -102,7 +102,7 @@ class Shape:
         check_layers(self.layers)
         expect(self.n_classes > 0, "there are no classes.")
         expect(len(self.layers) <= self.n_gates, f"{self.n_gates} gates are fewer than layers.")
-        same = Shape.of(self.layers, self.n_classes)
+        same = MixtureStructure.of(self.layers, self.n_classes)
         right = np.array_equal((self.first, self.width), (same.first, same.width))
         expect(right, "first and width do not match the layers.")
 
@@ -153,7 +153,7 @@ class Shape:
         return below
 
     def __repr__(self) -> str:
-        return f"Shape {'-'.join(map(str, self.layers))}: {self.n_experts} experts"
+        return f"MixtureStructure {'-'.join(map(str, self.layers))}: {self.n_experts} experts"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,7 +162,7 @@ class GatedMixture(Node):
 
     Attributes
     ----------
-    shape : Shape
+    shape : MixtureStructure
         The architecture of gates and experts.
     scorer : Scorer
         Of all gates and experts: its classes are their units.
@@ -170,7 +170,7 @@ class GatedMixture(Node):
         Weight of the training rows by unit.
     """
 
-    shape: Shape
+    shape: MixtureStructure
     scorer: Scorer
     counts: CountTable
 

@@ -624,14 +624,14 @@ def outputs_of_scores(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Folded(Node):
+class GroupedClasses(Node):
     """An answer about (class, cluster) pairs, folded to classes.
 
     Attributes
     ----------
-    owner : array of shape (pairs,)
+    class_index : array of shape (pairs,)
         Class number of each pair; pairs are sorted by class.
-    method : {"sum", "max"}
+    aggregation : {"sum", "max"}
         Probability of a class: the sum over its pairs, or its best pair's, made to sum to 1.
     inner : node
         Predicts the pairs.
@@ -639,49 +639,52 @@ class Folded(Node):
         Weight of the training rows of each pair.
     """
 
-    owner: NDArray[np.intp]
-    method: Literal["sum", "max"]
+    class_index: NDArray[np.intp]
+    aggregation: Literal["sum", "max"]
     inner: Node
     weight: NDArray[np.float64] | None = None
 
     def check(self) -> None:
         """Check that every class has pairs, sorted by class."""
-        check_values("owner", self.owner, (self.inner.n_outputs,), 0, self.owner.size - 1)
+        check_values(
+            "class_index", self.class_index, (self.inner.n_outputs,), 0, self.class_index.size - 1
+        )
         n = self.n_outputs
-        expect(np.array_equal(np.unique(self.owner), np.arange(n)), "a class has no pair.")
-        expect((np.diff(self.owner) >= 0).all(), "pairs are not sorted by class.")
+        expect(np.array_equal(np.unique(self.class_index), np.arange(n)), "a class has no pair.")
+        expect((np.diff(self.class_index) >= 0).all(), "pairs are not sorted by class.")
         if self.weight is not None:
-            check_values("weight", self.weight, self.owner.shape, 0.0, FINITE)
+            check_values("weight", self.weight, self.class_index.shape, 0.0, FINITE)
 
     @property
     def n_outputs(self) -> int:
-        return int(self.owner[-1]) + 1
+        return int(self.class_index[-1]) + 1
 
     def check_columns(self, schema: Schema) -> None:
         self.inner.check_columns(schema)
 
     def pairs(self, classes: NDArray[Any]) -> list[tuple[Any, int]]:
         """Class and cluster number of each pair."""
-        first = np.searchsorted(self.owner, self.owner)
+        first = np.searchsorted(self.class_index, self.class_index)
         return [
-            (classes[c], int(p - f)) for p, (c, f) in enumerate(zip(self.owner, first, strict=True))
+            (classes[c], int(p - f))
+            for p, (c, f) in enumerate(zip(self.class_index, first, strict=True))
         ]
 
     @property
     def first_pairs(self) -> NDArray[np.intp]:
         """Where the pairs of each class begin."""
-        return np.flatnonzero(np.diff(self.owner, prepend=-1))
+        return np.flatnonzero(np.diff(self.class_index, prepend=-1))
 
     def group(self, pairs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return probabilities of classes, given those of pairs: rows x pairs."""
-        if self.method == "sum":
+        if self.aggregation == "sum":
             return np.minimum(np.add.reduceat(pairs, self.first_pairs, axis=1), 1.0)
         best = np.maximum.reduceat(pairs, self.first_pairs, axis=1)
         return best / best.sum(axis=1, keepdims=True)
 
     def scores(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
         pairs = self.inner.predict_log_proba(block, n_jobs)
-        if self.method == "max":
+        if self.aggregation == "max":
             return np.maximum.reduceat(pairs, self.first_pairs, axis=1)
         parts = np.split(pairs, self.first_pairs[1:], axis=1)
         return np.column_stack([logsumexp(part, axis=1) for part in parts])
@@ -692,7 +695,7 @@ class Folded(Node):
     def predict_index(self, block: Block, n_jobs: int | None = None) -> NDArray[np.intp]:
         estimator = getattr(self.inner, "estimator", None)
         if estimator is not None and not hasattr(estimator, "predict_proba"):
-            return self.owner[self.inner.predict_index(block, n_jobs)]
+            return self.class_index[self.inner.predict_index(block, n_jobs)]
         return self.predict_proba(block, n_jobs).argmax(axis=1)
 
     def evidence(self, block: Block, classes: NDArray[Any], n_jobs: int | None = None) -> Evidence:
@@ -700,25 +703,27 @@ class Folded(Node):
         pairs = self.pairs(classes)
         inner = self.inner.evidence(block, as_objects(pairs), n_jobs)
         p = inner.probabilities()
-        if self.method == "max":
+        if self.aggregation == "max":
             most = np.maximum.reduceat(p, self.first_pairs, axis=1)
-            first = [np.where(self.owner == c, p, -1.0).argmax(axis=1) for c in self.owner]
+            first = [
+                np.where(self.class_index == c, p, -1.0).argmax(axis=1) for c in self.class_index
+            ]
             here = np.stack(first, axis=1) == np.arange(len(pairs))
             p = np.where(here, p, 0.0) / most.sum(axis=1, keepdims=True)
-        each = p[:, :, None] * np.eye(self.n_outputs)[self.owner]
+        each = p[:, :, None] * np.eye(self.n_outputs)[self.class_index]
         why = member_evidence(each, pairs, classes, "identity", [inner], np.ones(1))
-        return replace(why, member_names=("clusters",), class_index=self.owner)
+        return replace(why, member_names=("clusters",), class_index=self.class_index)
 
     def feature_importances(self, schema: Schema) -> NDArray[np.float64]:
         return self.inner.feature_importances(schema)
 
     def class_prior(self) -> NDArray[np.float64] | None:
         pairs = self.inner.class_prior()
-        return None if pairs is None else np.bincount(self.owner, pairs).astype(np.float64)
+        return None if pairs is None else np.bincount(self.class_index, pairs).astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Foreign(Node):
+class ExternalEstimator(Node):
     """A classifier of another library."""
 
     estimator: Any

@@ -230,7 +230,7 @@ def add_changes(
 
 
 class ForestArrays(NamedTuple):
-    """All trees; see `ClassForest`. ``first_child`` is -1 for a leaf, whose entries begin at
+    """All trees; see `Forest`. ``first_child`` is -1 for a leaf, whose entries begin at
     ``first_entry`` and end where those of the next node begin.
     """
 

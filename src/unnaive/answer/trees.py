@@ -32,7 +32,6 @@ from unnaive.discretize import CoarseCoder
 from unnaive.encode import GRID_LIMIT, Bins
 from unnaive.encode.coders import check_coders, coder_sizes, numeric_columns, row_slots
 from unnaive.table import Block, Schema
-from unnaive.table.storage import stretches
 
 Located: TypeAlias = tuple[NDArray[np.uint16], NDArray[np.intp]]  # slots of rows, and their nodes
 ROWS = 1 << 16  # rows routed at a time: enough to make slicing columns cheap
@@ -558,35 +557,15 @@ class ClassTree(Tree):
 
     def predict_proba(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return the mean of the class shares where a row stops, by its shares."""
-        return self._answer(
-            lambda part: row_slots(block.slice(part.start, part.stop), self.coders),
-            block.n_rows, n_jobs,
-        )  # fmt: skip
-
-    def answer_slots(
-        self, slots: NDArray[np.uint16], n_jobs: int | None = None
-    ) -> NDArray[np.float64]:
-        """The same, given the slots of rows (rows x columns)."""
-        return self._answer(lambda part: slots[part], len(slots), n_jobs)
-
-    def _answer(
-        self, slots_of: Callable[[slice], NDArray[np.uint16]], n_rows: int, n_jobs: int | None
-    ) -> NDArray[np.float64]:
-        out = np.zeros((n_rows, self.n_outputs))
+        out = np.zeros((block.n_rows, self.n_outputs))
         routing, share = self.routing(), self.share
 
-        def answer(part: slice) -> None:
-            kernels.add_shares(slots_of(part), routing, share, self.answer, out[part])
+        def answer(start: int) -> None:
+            slots = row_slots(block.slice(start, start + ROWS), self.coders)
+            kernels.add_shares(slots, routing, share, self.answer, out[start : start + ROWS])
 
-        list(in_threads(answer, list(stretches(n_rows, ROWS)), n_jobs))
+        list(in_threads(answer, range(0, block.n_rows, ROWS), n_jobs))
         return out
-
-    def single_ends(self, slots: NDArray[np.uint16]) -> NDArray[np.intp] | None:
-        """The node where each row stops, given its slots; None where a row stops at several."""
-        n = len(slots)
-        rows, nodes, shares = np.empty(n, np.intp), np.empty(n, np.intp), np.empty(n)
-        ends = kernels.list_ends(slots, self.routing(), self.share, rows, nodes, shares)
-        return nodes if ends == n else None
 
     def stops(self, block: Block) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
         """The nodes where rows stop: row, node, and share of the row, one entry for each."""

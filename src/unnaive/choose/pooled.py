@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from unnaive.answer import Answer, Ensemble, Foreign
+from unnaive.answer import Answer, Ensemble, ExternalEstimator
 from unnaive.answer.nodes import Node
 from unnaive.bayes.metrics import NAN, Measures, MeasureSums
 from unnaive.bayes.scoring import LEAST_LOG, log_probabilities
@@ -321,7 +321,7 @@ class PooledClassifier(TableClassifier):
         """
         first = next(iter(fitted.values()))
         for name, member in fitted.items():
-            if isinstance(member.answer_.core, Foreign):
+            if isinstance(member.answer_.core, ExternalEstimator):
                 raise TypeError(
                     f"estimators has {name!r}, which is built around a classifier of another "
                     "library; a pool is made of classifiers of this one."

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from unnaive.answer import Answer, Folded, Foreign, GatedMixture
+from unnaive.answer import Answer, ExternalEstimator, GatedMixture, GroupedClasses
 from unnaive.bayes.evidence import CERTAIN, weigh
 from unnaive.common.facts import Columns, Facts, FactTuple
 from unnaive.common.wording import counted
@@ -209,7 +209,7 @@ def profiles_of(model: Any, *, n_remarks: int = 5) -> FactTuple[GroupProfile]:
     check_is_fitted(model)
     answer = getattr(model, "answer_", None)
     if isinstance(answer, Answer):
-        folded, mixture = answer.find(Folded), answer.find(GatedMixture)
+        folded, mixture = answer.find(GroupedClasses), answer.find(GatedMixture)
         if folded is not None:
             return _clusters(model, answer, folded, n_remarks)
         if mixture is not None:
@@ -260,16 +260,16 @@ def distinguishing_values(
     return tuple(remark for _, remark in ranked[:n])
 
 
-def _clusters(model: Any, answer: Answer, node: Folded, n: int) -> FactTuple[GroupProfile]:
+def _clusters(model: Any, answer: Answer, node: GroupedClasses, n: int) -> FactTuple[GroupProfile]:
     # Around an estimator of another library only the sizes are known.
     inside = Answer(answer.schema, answer.classes, node.inner)
-    plain = inside.find(Folded) is None and inside.find(Foreign) is None
+    plain = inside.find(GroupedClasses) is None and inside.find(ExternalEstimator) is None
     facts = evidence_of(model) if plain else None
     names = label_names(as_objects(node.pairs(answer.classes)))
-    weight = np.full(len(node.owner), np.nan) if node.weight is None else node.weight
+    weight = np.full(len(node.class_index), np.nan) if node.weight is None else node.weight
     profiles = []
-    for pair, c in enumerate(node.owner.tolist()):
-        siblings = np.flatnonzero(node.owner == c)
+    for pair, c in enumerate(node.class_index.tolist()):
+        siblings = np.flatnonzero(node.class_index == c)
         size = weight[pair]
         profiles.append(
             GroupProfile(

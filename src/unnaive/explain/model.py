@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from unnaive.answer import (
     Answer,
-    ClassForest,
     ClassTree,
     Ensemble,
     EvidenceTable,
-    Foreign,
+    ExternalEstimator,
+    Forest,
     GatedMixture,
     NaiveBayesTree,
 )
@@ -179,7 +179,7 @@ def read_model(model: Any) -> ModelParts:
     check_is_fitted(model)
     inside = unwrap(model)
     model, answer = inside.model, getattr(inside.model, "answer_", None)
-    if not isinstance(answer, Answer) or isinstance(answer.core, Foreign):
+    if not isinstance(answer, Answer) or isinstance(answer.core, ExternalEstimator):
         core = getattr(getattr(answer, "core", None), "estimator", model)
         raise TypeError(
             f"{type(core).__name__} is not made of naive Bayes parts, so there is no evidence to "
@@ -277,7 +277,7 @@ def _(node: ClassTree, labels: NDArray[Any]) -> Parts:
 
 
 @parts_of.register
-def _(node: ClassForest, labels: NDArray[Any]) -> Parts:
+def _(node: Forest, labels: NDArray[Any]) -> Parts:
     part = _by_row("forest", "forest", labels, node.log_baseline, len(node.coders))
     return Parts((part.name,), lambda _: part)
 

@@ -14,7 +14,7 @@ from scipy.spatial.distance import jensenshannon
 from scipy.special import xlogy
 
 from unnaive.answer import Answer
-from unnaive.answer.nodes import Folded
+from unnaive.answer.nodes import GroupedClasses
 from unnaive.bayes.metrics import log_losses
 from unnaive.common.checks import check_level
 from unnaive.common.facts import Columns, Facts
@@ -356,10 +356,10 @@ def _of_answer(answer: Answer) -> _Counted | None:
     else:
         return None
     for node in answer.walk():
-        if isinstance(node, Folded):
-            if counts.n_groups != len(node.owner):
+        if isinstance(node, GroupedClasses):
+            if counts.n_groups != len(node.class_index):
                 return None
-            counts = counts.sum_groups(node.owner, node.n_outputs)
+            counts = counts.sum_groups(node.class_index, node.n_outputs)
     if counts.n_groups != len(answer.classes):
         return None
     n_rows = round(float(counts.totals.sum()))

@@ -33,7 +33,7 @@ class TreeParams(NamedTuple):
 
 
 class GrownTree(NamedTuple):
-    """One tree; see `ClassForest`."""
+    """One tree; see `Forest`."""
 
     attribute: NDArray[np.int32]
     test: NDArray[np.int32]

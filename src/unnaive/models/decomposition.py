@@ -19,7 +19,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from unnaive.answer import Answer, Decision, Ensemble, Folded
+from unnaive.answer import Answer, Decision, Ensemble, GroupedClasses
 from unnaive.answer.nodes import Node
 from unnaive.bayes.calibration import Calibration, HeldOut, fit_calibration
 from unnaive.bayes.scoring import LEAST_SHARE
@@ -314,7 +314,8 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         """Apply a method of an answer node to rows, around an estimator of pairs."""
         inner = Answer.of(model, self.schema_)
         _, present = np.unique(owner, return_inverse=True)
-        apply = partial(getattr(Folded(present, self.fold, inner.root), method), n_jobs=self.n_jobs)
+        node = GroupedClasses(present, self.fold, inner.root)
+        apply = partial(getattr(node, method), n_jobs=self.n_jobs)
         source = self._unfitted()._open_as(X, inner.schema)  # without callbacks
         return np.concatenate(list(source.each(apply)))
 
@@ -352,7 +353,7 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         expect(np.array_equal(trained, np.arange(len(pairs))), "the estimator has other pairs.")
         answer = self.answer_  # put together of what a file holds, which is checked piece by piece
         for node in answer.walk():
-            if isinstance(node, Folded | Ensemble):
+            if isinstance(node, GroupedClasses | Ensemble):
                 node.check()
         answer.check()
         expect(self.fold_ in ("sum", "max"), f"fold_ is {self.fold_!r}.")
@@ -391,7 +392,7 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
     def answer_(self) -> Answer:  # type: ignore[override]
         """The estimator's answer about pairs, folded to classes."""
         inner = Answer.of(self.estimator_, self.schema_)
-        root: Node = Folded(self.owner_, self.fold_, inner.root, self.cluster_weight_)
+        root: Node = GroupedClasses(self.owner_, self.fold_, inner.root, self.cluster_weight_)
         if hasattr(self, "calibration_"):
             root = root.calibrated(self.calibration_)
         return Answer(inner.schema, self.classes_, root, self.decision_)
@@ -407,7 +408,7 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
     @property
     def pairs_(self) -> list[tuple[Any, int]]:
         """Class and cluster of each pair."""
-        folded = self.answer_.find(Folded)
+        folded = self.answer_.find(GroupedClasses)
         assert folded is not None
         return folded.pairs(self.classes_)
 

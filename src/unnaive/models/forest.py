@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer import ClassForest
+from unnaive.answer import Forest
 from unnaive.answer.forest import ROWS, mean_leaves
 from unnaive.answer.nodes import Node
 from unnaive.bayes.calibration import HeldOut
@@ -85,7 +85,7 @@ class RandomForestClassifier(OutOfBagMixin, TableClassifier):
     classes_ : array of shape (n_classes,)
     answer_ : Answer
         How the model answers, as plain data; see the guide on answers.
-    forest_ : ClassForest
+    forest_ : Forest
         All trees as flat arrays.
     oob_score_ : float
         Share of rows, by weight, that the trees that have not drawn them get right.
@@ -165,10 +165,10 @@ class RandomForestClassifier(OutOfBagMixin, TableClassifier):
         self.n_jobs = n_jobs
 
     @property
-    def forest_(self) -> ClassForest:
+    def forest_(self) -> Forest:
         """All trees."""
-        forest = self.answer_.root
-        assert isinstance(forest, ClassForest)
+        forest = self.answer_.core
+        assert isinstance(forest, Forest)
         return forest
 
     def _fit_node(self, first: FirstPass) -> Node:
@@ -185,9 +185,7 @@ class RandomForestClassifier(OutOfBagMixin, TableClassifier):
             self._set_oob(proba, table.y, table.weight)
         return forest
 
-    def _grow(
-        self, table: CodedTable, coders: Sequence[CoarseCoder], n_classes: int
-    ) -> ClassForest:
+    def _grow(self, table: CodedTable, coders: Sequence[CoarseCoder], n_classes: int) -> Forest:
         """Grow a tree for each bag; threads grow them independently."""
         rows = ForestRows(
             table.codes,
@@ -223,13 +221,13 @@ class RandomForestClassifier(OutOfBagMixin, TableClassifier):
     ) -> HeldOut:
         if not self.bootstrap:
             return super()._held_out(node, first, rows, by_column)
-        assert isinstance(node, ClassForest)
+        assert isinstance(node, Forest)
         slots = row_slots(rows.block, node.coders)
         proba = self._out_of_bag_proba(node, slots, rows.block.row_ids)
         return out_of_bag(proba, rows.y, rows.sample_weight)
 
     def _out_of_bag_proba(
-        self, forest: ClassForest, slots: NDArray[Any], row_ids: NDArray[np.int64]
+        self, forest: Forest, slots: NDArray[Any], row_ids: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Return the mean of the leaves of the trees without a row; NaN where all have drawn it."""
         arrays = forest.trees()
@@ -285,7 +283,7 @@ class RandomForestClassifier(OutOfBagMixin, TableClassifier):
 
     def _check_learned(self) -> None:
         super()._check_learned()
-        expect(isinstance(self.answer_.root, ClassForest), "the answer is no forest.")
+        expect(isinstance(self.answer_.core, Forest), "the answer is no forest.")
         self._check_oob()
 
 
@@ -330,7 +328,7 @@ def _join_trees(
     coders: Sequence[CoarseCoder],
     alpha: float,
     prior: NDArray[np.float64],
-) -> ClassForest:
+) -> Forest:
     """Return the trees end to end; routes of categories begin later."""
     numeric = np.array([*(isinstance(coder, Bins) for coder in coders), True])
     words = np.cumsum([0, *(len(tree.route) for tree in trees)])
@@ -342,7 +340,7 @@ def _join_trees(
     def join(name: str) -> NDArray[Any]:
         return np.concatenate([getattr(tree, name) for tree in trees])
 
-    return ClassForest(
+    return Forest(
         coders=tuple(coders),
         start=np.cumsum([0, *(len(tree.attribute) for tree in trees)], dtype=np.int64),
         attribute=join("attribute"),

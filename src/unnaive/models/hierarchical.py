@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
 from unnaive.answer import Answer, GatedMixture
-from unnaive.answer.mixture import Shape, check_layers
+from unnaive.answer.mixture import MixtureStructure, check_layers
 from unnaive.answer.nodes import Node
 from unnaive.bayes import Smoothing
 from unnaive.bayes.estimate import log_prior
@@ -205,7 +205,7 @@ class HierarchicalMixtureClassifier(TableClassifier, RuledEstimator):
         counts = self._set_first_pass(first)
         with self._read_rows(first.source, first.summary.labels, counts) as rows:
             self.layers_, self.growth_ = self._choose_layers(rows)
-            shape = Shape.of(self.layers_, len(self.classes_))
+            shape = MixtureStructure.of(self.layers_, len(self.classes_))
             progress = Progress(
                 "training", self.n_sweeps, "sweeps", n_rows=first.summary.n_rows, step="sweep",
                 steps=self.n_sweeps, hook=self._hook,
@@ -256,7 +256,7 @@ class HierarchicalMixtureClassifier(TableClassifier, RuledEstimator):
                 summary = summary.announce(label_groups(read_target(classes))[0])
             counts: CountTable | None = self._set_first_pass(self._first_pass(source, summary))
             self.layers_, self.growth_, self.n_sweeps_ = layers, [], 0
-            shape = Shape.of(layers, len(self.classes_))
+            shape = MixtureStructure.of(layers, len(self.classes_))
             table = initial_table(shape, self.coders_, self.noise, self.seed_)
         else:
             shape, table = self.mixture_.shape, self.table_
@@ -302,7 +302,7 @@ class HierarchicalMixtureClassifier(TableClassifier, RuledEstimator):
         yield _Rows(MemoryRecords([table], source.storage), weight)
 
     def _train(
-        self, rows: _Rows, shape: Shape, progress: Progress | None = None
+        self, rows: _Rows, shape: MixtureStructure, progress: Progress | None = None
     ) -> tuple[Counters, int]:
         """Take all sweeps, unless progress stops them; also return their number."""
         counters = counters_of(initial_table(shape, self.coders_, self.noise, self.seed_))
@@ -316,7 +316,9 @@ class HierarchicalMixtureClassifier(TableClassifier, RuledEstimator):
                     break
         return counters, n_sweeps
 
-    def _sweep(self, rows: _Rows, shape: Shape, counters: Counters, seed: int) -> Counters:
+    def _sweep(
+        self, rows: _Rows, shape: MixtureStructure, counters: Counters, seed: int
+    ) -> Counters:
         """Return the counters after one pass over the rows."""
         sigma = BERNOULLI if self.likelihood == "bernoulli" else float(self.sigma)
         every = _rescale_every(counters, rows.weight, self.gamma)
@@ -356,7 +358,7 @@ class HierarchicalMixtureClassifier(TableClassifier, RuledEstimator):
         if held_out.all():
             return 0.0
         train, test = table.take(np.flatnonzero(~held_out)), table.take(np.flatnonzero(held_out))
-        shape = Shape.of(layers, len(self.classes_))
+        shape = MixtureStructure.of(layers, len(self.classes_))
         rows = _Rows(MemoryRecords([train]), float(train.weight.sum()))
         counters, _ = self._train(rows, shape)
         every = _rescale_every(counters, rows.weight, self.gamma)
@@ -365,7 +367,7 @@ class HierarchicalMixtureClassifier(TableClassifier, RuledEstimator):
             kernels.predict(slots, shape.net, self.gamma, every, counters, predicted[part])
         return float(test.weight @ (predicted == test.y))
 
-    def _node(self, shape: Shape, counters: Counters) -> GatedMixture:
+    def _node(self, shape: MixtureStructure, counters: Counters) -> GatedMixture:
         """Return counters as a mixture that answers."""
         table, prior = _table_of(counters), np.empty(shape.n_units)
         for units in shape.models():
@@ -485,7 +487,7 @@ def _slots_by_row(
 
 
 def _learn(
-    shape: Shape,
+    shape: MixtureStructure,
     sigma: float,
     gamma: float,
     rescale_every: int,
@@ -539,7 +541,9 @@ def _learn_one_by_one(
     return moved
 
 
-def initial_table(shape: Shape, coders: Sequence[AnyCoder], noise: float, seed: int) -> CountTable:
+def initial_table(
+    shape: MixtureStructure, coders: Sequence[AnyCoder], noise: float, seed: int
+) -> CountTable:
     """Return the counters before the first row: a little noise, so that experts come to differ."""
     table = CountTable.empty(shape.n_units, coder_sizes(coders))
     rng = np.random.default_rng(seed)

@@ -21,17 +21,17 @@ from sklearn.model_selection import (
 
 from unnaive.answer import (
     Answer,
-    ClassForest,
     ClassTree,
     Decision,
     Ensemble,
     EvidenceTable,
-    Folded,
+    Forest,
     GatedMixture,
+    GroupedClasses,
     NaiveBayesStack,
     NaiveBayesTree,
 )
-from unnaive.answer.mixture import Shape
+from unnaive.answer.mixture import MixtureStructure
 from unnaive.answer.nodes import Edit, EditLayer
 from unnaive.answer.trees import NodeDensities
 from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm
@@ -245,6 +245,7 @@ STORED = EstimatorData(
     *(Column, Schema, Labels, Bins, Categories, Grid),
     *(CountTable, Moments, Wanted, Summary, PeriodCounts, Scale, Densities),
     *(TableTerm, GaussianTerm, KernelTerm, PairTerm, Scorer, Calibration),
-    *(Answer, Decision, Edit, EditLayer, EvidenceTable, NaiveBayesStack, GatedMixture, Shape),
-    *(Ensemble, Folded, NaiveBayesTree, NodeDensities, ClassTree, ClassForest, About),
+    *(Answer, Decision, Edit, EditLayer, EvidenceTable, NaiveBayesStack, GatedMixture),
+    *(MixtureStructure, Ensemble, GroupedClasses, NaiveBayesTree, NodeDensities, ClassTree),
+    *(Forest, About),
 )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer import Answer, Folded, GatedMixture
+from unnaive.answer import Answer, GatedMixture, GroupedClasses
 from unnaive.common.wording import counted
 from unnaive.explain.classes import GroupProfile, TypicalValue, distinguishing_values, profiles_of
 from unnaive.explain.displays import drawing
@@ -241,10 +241,12 @@ class GroupsDisplay(Outline):
         GroupsDisplay
         """
         answer: Answer = self.model.answer_
-        decomposed = answer.find(Folded)
+        decomposed = answer.find(GroupedClasses)
         groups = [replace(group, remarks=group.remarks[:n_remarks]) for group in self.groups]
         if decomposed is not None:
-            items, title = _cluster_items(groups, decomposed.owner, label_names(answer.classes))
+            items, title = _cluster_items(
+                groups, decomposed.class_index, label_names(answer.classes)
+            )
             note = ""
         else:
             items, title = _expert_items(groups, answer.find(GatedMixture))

@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from unnaive.answer import Answer, ClassTree, Ensemble, Folded, Foreign, Scorecard, scorecard
+from unnaive.answer import (
+    Answer,
+    ClassTree,
+    Ensemble,
+    ExternalEstimator,
+    GroupedClasses,
+    Scorecard,
+    scorecard,
+)
 from unnaive.common.sklearn_private import safe_indexing
 from unnaive.common.wording import counted
 from unnaive.encode import Bins, Categories
@@ -55,7 +63,7 @@ class Panels:
     def __init__(self, model: Any, X: Any, y: Any, title: str | None) -> None:
         self.model = model
         self.answer: Answer = model.answer_
-        self.foreign = self.answer.find(Foreign) is not None
+        self.foreign = self.answer.find(ExternalEstimator) is not None
         self.block = model._open(X).map(lambda block: block)
         self.schema = self.block.schema
         self.names = [self.schema.label(j) for j in range(len(self.schema))]
@@ -178,7 +186,7 @@ class Panels:
             else text.try_words(self.answer),
             "can_try": not self.foreign,
             "card": self._card_view(),
-            "clusters": self.answer.find(Folded) is not None,
+            "clusters": self.answer.find(GroupedClasses) is not None,
             "notes": self._notes(),
         }
 
@@ -274,8 +282,8 @@ def _owner(answer: Answer) -> NDArray[np.intp] | None:
     """Class number of each label; None where labels are the classes."""
     owner = None
     for node in answer.walk():
-        if isinstance(node, Folded):
-            owner = node.owner if owner is None else owner[node.owner]
+        if isinstance(node, GroupedClasses):
+            owner = node.class_index if owner is None else owner[node.class_index]
     return owner
 
 

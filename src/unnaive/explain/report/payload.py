@@ -12,12 +12,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from unnaive.answer import (
-    ClassForest,
     ClassTree,
     Ensemble,
     EvidenceTable,
-    Folded,
+    Forest,
     GatedMixture,
+    GroupedClasses,
     NaiveBayesTree,
 )
 from unnaive.answer.trees import Tree
@@ -44,12 +44,12 @@ def coders_of(node: Any) -> Coders:
 
 
 @coders_of.register
-def _(node: Tree | ClassForest) -> Coders:
+def _(node: Tree | Forest) -> Coders:
     return node.coders
 
 
 @coders_of.register
-def _(node: Folded) -> Coders:
+def _(node: GroupedClasses) -> Coders:
     return coders_of(node.inner)
 
 
@@ -111,9 +111,14 @@ def _(node: GatedMixture) -> Payload:
 
 
 @scorer_payload.register
-def _(node: Folded) -> Payload:
+def _(node: GroupedClasses) -> Payload:
     inner = scorer_payload(node.inner)
-    return {"kind": "folded", "owner": node.owner.tolist(), "method": node.method, "inner": inner}
+    return {
+        "kind": "folded",
+        "owner": node.class_index.tolist(),
+        "method": node.aggregation,
+        "inner": inner,
+    }
 
 
 def _scorer(scorer: Scorer) -> Payload:
@@ -210,14 +215,12 @@ def _(tree: ClassTree) -> Payload:
 
 
 @scorer_payload.register
-def _(forest: ClassForest) -> Payload:
+def _(forest: Forest) -> Payload:
     trees = forest.trees()
     names = ("start", "attribute", "test", "missing_first", "route", "first_child", "first_entry",
              "entry_class", "entry_share", "rest")  # fmt: skip
     return {
         "kind": "forest",
-        "power": forest.power,
-        "intercept": None if forest.intercept is None else pack(forest.intercept),
         "prior": pack(forest.prior),
         **{name: pack(getattr(trees, name)) for name in names},
     }

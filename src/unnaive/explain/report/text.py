@@ -10,13 +10,13 @@ import numpy as np
 
 from unnaive.answer import (
     Answer,
-    ClassForest,
     ClassTree,
     Ensemble,
     EvidenceTable,
-    Folded,
-    Foreign,
+    ExternalEstimator,
+    Forest,
     GatedMixture,
+    GroupedClasses,
     Scorecard,
 )
 from unnaive.answer.trees import NaiveBayesTree, Tree
@@ -129,20 +129,19 @@ def _count_members(node: Ensemble) -> str:
 
 
 @describe.register
-def _(node: ClassForest) -> str:
+def _(node: Forest) -> str:
     trees, leaves = counted(node.n_trees, "tree"), int((node.attribute < 0).sum())
-    surer = "" if node.power == 1.0 else f", raised to the power {node.power:.2f}"
-    return f"A random forest: the mean of {trees} with {counted(leaves, 'leaf', 'leaves')}{surer}."
+    return f"A random forest: the mean of {trees} with {counted(leaves, 'leaf', 'leaves')}."
 
 
 @describe.register
-def _(node: Folded) -> str:
-    clusters = counted(len(node.owner), "cluster")
+def _(node: GroupedClasses) -> str:
+    clusters = counted(len(node.class_index), "cluster")
     return f"Classes are split into {clusters}, which are then predicted. {describe(node.inner)}"
 
 
 @describe.register
-def _(node: Foreign) -> str:
+def _(node: ExternalEstimator) -> str:
     return f"Predictions come from a {type(node.estimator).__name__} of another library."
 
 
@@ -167,9 +166,9 @@ def try_words(answer: Answer) -> str:
             "it, and the dot is the value set. All evidence adds up to the log odds."
         )
     why = "the parts of this model vote"
-    if answer.find(Folded) is not None:
+    if answer.find(GroupedClasses) is not None:
         why = "the probabilities of clusters are summed"
-    elif isinstance(tree, ClassTree) or isinstance(answer.core, ClassForest):
+    elif isinstance(tree, ClassTree) or isinstance(answer.core, Forest):
         why = "a tree tests one value after another"
     elif isinstance(answer.core, Ensemble) and answer.core.stack is None:
         why = "several models are pooled"
@@ -205,7 +204,7 @@ def _(node: GatedMixture) -> str:  # noqa: ARG001
 
 
 @members_words.register
-def _(node: Folded) -> str:  # noqa: ARG001
+def _(node: GroupedClasses) -> str:  # noqa: ARG001
     return "Probability of each cluster"
 
 
@@ -213,7 +212,7 @@ def members(answer: Answer) -> list[str]:
     """Names of the parts whose votes or shares make the answer."""
     calibrated = (n for n in answer.walk() if not isinstance(n, Ensemble) or len(n.names) > 1)
     node = next(calibrated, answer.core)
-    if isinstance(node, Folded):
+    if isinstance(node, GroupedClasses):
         return list(label_names(as_objects(node.pairs(answer.classes))))
     if isinstance(node, Ensemble) and node.stack is not None:
         return list(node.names)

@@ -16,14 +16,14 @@ from sqlglot import exp
 
 from unnaive.answer import (
     Answer,
-    ClassForest,
     ClassTree,
     Decision,
     Ensemble,
     EvidenceTable,
-    Folded,
-    Foreign,
+    ExternalEstimator,
+    Forest,
     GatedMixture,
+    GroupedClasses,
     NaiveBayesTree,
     Scorecard,
 )
@@ -56,7 +56,7 @@ def sql_answer(model: Any) -> Answer:
     model = unwrap_classifier(model, "written as SQL")
     answer = getattr(model, "answer_", None)
     core = getattr(answer, "core", model)
-    if not isinstance(answer, Answer) or isinstance(core, Foreign):
+    if not isinstance(answer, Answer) or isinstance(core, ExternalEstimator):
         inside = type(getattr(core, "estimator", core)).__name__
         around = "" if inside == type(model).__name__ else f"{type(model).__name__} around "
         raise TypeError(
@@ -89,12 +89,8 @@ def _(node: ClassTree, columns: Columns) -> list[str]:
 
 
 @probabilities.register
-def _(node: ClassForest, columns: Columns) -> list[str]:
-    means = mean_forest(columns, node)
-    if node.power == 1.0 and node.intercept is None:
-        return means
-    shifts = np.zeros(node.n_outputs) if node.intercept is None else node.intercept
-    return _calibrate(columns, means, node.power, shifts, math.exp(NOTHING))
+def _(node: Forest, columns: Columns) -> list[str]:
+    return mean_forest(columns, node)
 
 
 @probabilities.register
@@ -186,35 +182,19 @@ def _(node: GatedMixture, columns: Columns) -> list[str]:
 
 
 @probabilities.register
-def _(node: Folded, columns: Columns) -> list[str]:
+def _(node: GroupedClasses, columns: Columns) -> list[str]:
     pairs = probabilities(node.inner, columns)
-    owners = [np.flatnonzero(node.owner == c) for c in range(node.n_outputs)]
+    owners = [np.flatnonzero(node.class_index == c) for c in range(node.n_outputs)]
     step = columns.statement.step("classes")
     class_pairs = [[ref(pairs[k]) for k in ks] for ks in owners]
     dialect = columns.dialect
-    if node.method == "sum":
+    if node.aggregation == "sum":
         one = dialect.double(1.0)
         return [
             step.define("p", dialect.least([add_up(parts), one.copy()])) for parts in class_pairs
         ]
     best = [step.define("e", dialect.greatest(parts)) for parts in class_pairs]
     return normalized(columns, [best])[0]
-
-
-def _calibrate(
-    columns: Columns,
-    inner: Sequence[str],
-    slope: float,
-    intercept: NDArray[np.float64],
-    least: float,
-) -> list[str]:
-    """Probabilities, or ``least``, to the power of a slope, times factors of the classes."""
-    dialect, step, scores = columns.dialect, columns.statement.step("calibrated"), []
-    for p, shift in zip(inner, intercept.tolist(), strict=True):
-        log = exp.Ln(this=dialect.greatest([ref(p), dialect.double(least)]))
-        scaled = op(log, "*", dialect.double(slope))
-        scores.append(step.define("s", op(scaled, "+", dialect.double(shift))))
-    return shares(columns, [scores])[0]
 
 
 # Naive Bayes -------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from unnaive.answer import ClassForest, ClassTree, NaiveBayesTree
+from unnaive.answer import ClassTree, Forest, NaiveBayesTree
 from unnaive.answer.tree_kernels import WORD, ForestArrays
 from unnaive.answer.trees import Tree
 from unnaive.encode import Bins
@@ -97,7 +97,7 @@ def _tested(columns: Columns, tree: Tree) -> dict[int, str]:
     return {j: _tested_column(columns, tree, j) for j in np.unique(tree.attribute) if j >= 0}
 
 
-def _tested_column(columns: Columns, tree: Tree | ClassForest, j: int) -> str:
+def _tested_column(columns: Columns, tree: Tree | Forest, j: int) -> str:
     coder = tree.coders[j]
     return columns.value(j) if isinstance(coder, Bins) else columns.slot(j, coder)
 
@@ -296,7 +296,7 @@ class _FractionalRouting:
 class _ForestTree:
     """One tree of a forest; its nodes are numbered from 0."""
 
-    forest: ClassForest
+    forest: Forest
     trees: ForestArrays
     tree: int
 
@@ -336,7 +336,7 @@ class _ForestTree:
         return out
 
 
-def mean_forest(columns: Columns, forest: ClassForest) -> list[str]:
+def mean_forest(columns: Columns, forest: Forest) -> list[str]:
     """The mean of the leaves that a row ends in, as a column for each class."""
     trees, double = forest.trees(), columns.dialect.double
     totals: list[exp.Expr] = [double(0.0) for _ in range(forest.n_outputs)]

@@ -285,10 +285,10 @@ U.NODES = {
     };
   },
 
-  // The mean of the leaves that a row ends in, raised to a power, times factors of the classes; leaves
+  // The mean of the leaves that a row ends in; leaves
   // list the classes they have, and what these leave of 1 goes to all classes as they are in all rows.
   forest(data, columns, classes) {
-    const tree = {}, shift = data.intercept ? U.array(data.intercept) : new Float64Array(classes);
+    const tree = {};
     for (const name of ["start", "attribute", "test", "missing_first", "route", "first_child", "first_entry",
       "entry_class", "entry_share", "rest", "prior"]) tree[name] = U.array(data[name]);
     const first = (node, slot) => {
@@ -309,9 +309,7 @@ U.NODES = {
           }
           rest += tree.rest[node];
         }
-        const mean = out.map((sum, c) => (sum + rest * tree.prior[c]) / trees);
-        if (data.power === 1 && !data.intercept) return mean;
-        return U.softmax(mean.map((share, c) => data.power * Math.log(share) + shift[c]));
+        return out.map((sum, c) => (sum + rest * tree.prior[c]) / trees);
       },
     };
   },
