@@ -49,7 +49,7 @@ class FlexibleNBTree(reference.NBTree):
                 return 0.0
             there = sorted({v for v in values if v is not None})
             best = dict(zip(there, self.most_probable(data, j, there), strict=True))
-        return reference_density.estimate(values, labels, weights, best)
+        return reference_density.measure(values, labels, weights, best)
 
     def density(self, data, j):
         """Kernels of one number at a node: positions, labels, weights, folds, widths, range."""
