@@ -75,8 +75,8 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
     calibration : {"slope", "none"}, default="slope"
         Whether `fit` calibrates the probabilities around an estimator of this library: the log
         probabilities of the classes are multiplied by one factor, and every class gets an
-        intercept, so that held-out rows are most probable. Clusters and estimator are fitted again
-        for each inner fold. ``"none"`` is the paper's.
+        intercept, so that held-out rows are most probable. The estimator is fitted again for each
+        inner fold. ``"none"`` is the paper's.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds, and of the estimator and the clusterer where they have none.
     n_jobs : int or None, default=None
@@ -267,8 +267,7 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         self.noise_[np.cumsum(n_clusters) - 1] = [clustering.noise for clustering in clusterings]
         self.clusterers_ = [clustering.clusterer for clustering in clusterings]
         if self.calibration == "slope" and isinstance(self.estimator_, TableClassifier):
-            held_out = self._held_out_pairs(rows, n_clusters, first)
-            self.calibration_ = fit_calibration(held_out)
+            self.calibration_ = fit_calibration(self._held_out_pairs(rows, pairs, first))
 
     def _improve_accuracy(
         self, rows: ClassRows, clusterings: list[Clustering], first: FirstPass
@@ -291,17 +290,15 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         choosing.finish()
 
     def _held_out_pairs(
-        self, rows: ClassRows, n_clusters: NDArray[np.intp], first: FirstPass
+        self, rows: ClassRows, pairs: NDArray[np.intp], first: FirstPass
     ) -> HeldOut:
-        """Score calibration rows by clusters and estimators of the other inner folds."""
+        """Score calibration rows by estimators of the other inner folds, with the same clusters."""
         sample = calibration_rows(first)
         places = np.searchsorted(rows.places, sample.block.row_ids)
         folds = inner_folds(first.seed, sample.y, rows.row_ids[places], first.summary.n_rows)
-        numbers = dict(enumerate(n_clusters.tolist()))
         scores, judged = [np.empty((0, len(rows.classes)))], [np.empty(0, np.intp)]
         for train, test in folds:
-            clusterings = rows.cluster_each(places[train], numbers)
-            model, owner = rows.fit_estimator(places[train], clusterings)
+            model, owner = rows.fit_estimator(places[train], pairs[places[train]], self.owner_)
             proba = self._apply(model, owner, safe_indexing(rows.X, places[test]), "predict_proba")
             out = np.zeros((len(test), len(rows.classes)))
             out[:, np.unique(owner)] = proba
@@ -539,13 +536,15 @@ class ClassRows:
         return pairs, np.array(owner, dtype=np.intp)
 
     def fit_estimator(
-        self, rows: NDArray[np.intp], clusterings: Sequence[Clustering]
+        self, rows: NDArray[np.intp], pairs: NDArray[np.intp], owner: NDArray[np.intp]
     ) -> tuple[Any, NDArray[np.intp]]:
-        """Fit a copy of the estimator on some rows; also return the class of each pair."""
-        pairs, owner = self.number_pairs(rows, clusterings)
+        """Fit a copy of the estimator on some rows; also return the class of each of its pairs."""
+        present, pairs = np.unique(pairs, return_inverse=True)
         params = check_method_params(self.X, self.estimator_params, indices=rows)
         with silence():
-            return clone(self.estimator).fit(safe_indexing(self.X, rows), pairs, **params), owner
+            return clone(self.estimator).fit(safe_indexing(self.X, rows), pairs, **params), owner[
+                present
+            ]
 
 
 @dataclass(eq=False)
@@ -581,7 +580,7 @@ class DecompositionScorer:
                 found = rows.cluster(c, train[y == c], number)
                 self._clusterings[k, c, number] = found._replace(clusterer=None)
         clusterings = [self._clusterings[k, c, number] for c, number in enumerate(n_clusters)]
-        model, owner = rows.fit_estimator(train, clusterings)
+        model, owner = rows.fit_estimator(train, *rows.number_pairs(train, clusterings))
         predicted = self.apply(model, owner, safe_indexing(rows.X, test), "predict_index")
         right = np.unique(owner)[predicted] == rows.y[test]
         return float(rows.weight[test] @ right)
