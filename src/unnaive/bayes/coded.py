@@ -57,30 +57,23 @@ def own_probabilities(rows: CodedRows, scorer: Scorer) -> Callable[[slice], NDAr
 
 
 def judge(
-    rows: CodedRows, scorer: Scorer, without: Scorer | None = None
+    rows: CodedRows, scorer: Scorer
 ) -> Callable[[slice], tuple[NDArray[np.float64], NDArray[np.bool_]]]:
-    """What says how a stretch of rows fares: margins, and whether their classes are found.
+    """Return what gives the margins of a stretch of rows, and whether their classes are found.
 
     The margin is the log probability of the row's own class above the mean over all classes.
-    Scores that differ by rounding only are a tie, which goes to the first class. ``without`` has
-    the evidence for each row's own class, if that is another.
+    Scores that differ by rounding only are a tie, which goes to the first class.
     """
     n_classes, prior = len(scorer.log_prior), scorer.log_prior
     logs, starts = cell_logs(rows.joint, scorer), rows.joint.starts
-    true_logs = logs if without is None else cell_logs(rows.joint, without)
     if n_classes == 2:  # one number says it all
-        true_logs = 0.5 * (true_logs - logs[:, ::-1])
-        prior = prior - prior.mean()
+        logs, prior = 0.5 * (logs - logs[:, ::-1]), prior - prior.mean()
 
     def say(part: slice) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         codes, groups = rows.joint.codes[:, part], rows.groups[part]
         margin, hit = np.empty(len(groups)), np.empty(len(groups), dtype=np.bool_)
-        if n_classes == 2:
-            kernels.judge_two(codes, starts, true_logs, prior, groups, margin, hit)
-        elif without is None:
-            kernels.judge_many(codes, starts, logs, prior, groups, margin, hit)
-        else:
-            kernels.judge_left_out(codes, starts, logs, true_logs, prior, groups, margin, hit)
+        score = kernels.judge_two if n_classes == 2 else kernels.judge_many
+        score(codes, starts, logs, prior, groups, margin, hit)
         return margin, hit
 
     return say

@@ -337,34 +337,3 @@ def judge_two(
                 margins[i] += one[code[i], of[i]]
         for i in range(m):
             hit[first + i] = margins[i] >= least[of[i]]
-
-
-@kernel
-def judge_left_out(
-    codes: NDArray[Any],
-    starts: NDArray[np.intp],
-    logs: NDArray[np.float64],
-    own: NDArray[np.float64],
-    prior: NDArray[np.float64],
-    groups: NDArray[Any],
-    margin: NDArray[np.float64],
-    hit: NDArray[np.bool_],
-) -> None:
-    """Margin of each row's own class over the mean, and whether it is found (both OUT).
-
-    ``logs`` and ``own`` (IN, cells x classes) are the evidence for other classes and for a row's
-    own; ``codes`` (IN, runs x rows) its cells.
-    """
-    scores, own_scores = np.empty((JUDGED, len(prior))), np.empty(JUDGED)
-    for first in range(0, len(groups), JUDGED):
-        last = min(first + JUDGED, len(groups))
-        m, of, cells = last - first, groups[first:last], codes[:, first:last]
-        for i in range(m):
-            scores[i], own_scores[i] = prior, prior[of[i]]
-        add_cells(cells, starts, logs, scores[:m])
-        for r in range(len(codes)):
-            for i in range(m):
-                own_scores[i] += own[starts[r] + cells[r, i], of[i]]
-        for i in range(m):
-            scores[i, of[i]] = own_scores[i]
-        compare_classes(scores[:m], of, margin[first:last], hit[first:last])

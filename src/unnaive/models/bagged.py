@@ -36,10 +36,10 @@ from unnaive.table.records import Records
 
 
 class BaggedNaiveBayesClassifier(OutOfBagMixin, NaiveBayesEnsemble):
-    """Naive Bayes on several random draws of the rows, which then answer together.
+    """Naive Bayes classifiers fitted on bootstrap samples, whose votes are averaged.
 
-    How often a row is in a bag is a Poisson draw by seed and row number: rows need not know of each
-    other, and all bags are counted in one pass.
+    How often a row is in a bag is a Poisson draw by seed and row number, so that all bags are
+    counted in one pass.
 
     Parameters
     ----------
@@ -48,19 +48,17 @@ class BaggedNaiveBayesClassifier(OutOfBagMixin, NaiveBayesEnsemble):
     max_samples : float, default=0.9
         Expected size of a bag, as a share of the rows; at most 1.
     bootstrap : bool, default=True
-        Whether to draw at all; without it every bag holds all rows.
+        Whether bags are drawn; otherwise every bag holds all rows.
     voting : {"soft", "hard"}, default="soft"
         Whether probabilities are averaged, or each bag votes for its best class (the paper).
     oob_score : bool, default=False
-        Whether to judge each row by the bags that it is not in.
+        Whether to compute the out-of-bag score.
     calibration : {"slope", "none"}, default="slope"
-        Whether the mean of the bags is calibrated: its log probabilities are multiplied by one
-        factor, and every class has an intercept, such that the classes of rows are most probable,
-        each judged by the bags that it is not in; of more than 8,192 rows, some that are drawn by
-        their places. ``"none"`` is the paper's; without ``bootstrap`` there are no such bags, and
-        nothing is calibrated.
+        Whether the log of the mean vote is multiplied by one factor, and every class gets an
+        intercept, fitted to out-of-bag votes, or by inner folds if there are more columns than
+        rows. ``"none"`` is the paper's; nothing is calibrated without ``bootstrap``.
     numeric : <rules> or dict, default="mdl"
-        How numeric columns are cut, once, for all bags; see `NaiveBayesClassifier`.
+        How numeric columns are binned, once, for all bags; see `NaiveBayesClassifier`.
     n_bins, bandwidth, alpha, prior_alpha, missing, class_weight, categorical_features, \
 max_categories, grid_limit :
         As in `NaiveBayesClassifier`.
@@ -73,18 +71,17 @@ max_categories, grid_limit :
     ----------
     classes_ : array of shape (n_classes,)
     answer_ : Answer
-        How the model answers, as plain data; see the guide on answers.
+        The fitted model as plain data; see the guide on answers.
     scorer_ : Scorer
         The evidence of all bags side by side.
     counts_ : CountTable
-        Weight of the rows by class, in the slots of the coders: what stands behind the evidence.
+        Weight of the rows by class and bin.
     bag_weights_ : array of shape (n_estimators,)
         Weight of the rows in each bag.
     oob_score_ : float
-        Share of rows, by weight, that the bags they are not in get right.
+        Out-of-bag accuracy.
     oob_decision_function_ : array of shape (n_samples, n_classes)
-        Probabilities by the bags that a row is not in; NaN where it is in all of them. Rows of
-        weight zero are left out.
+        Out-of-bag probabilities; NaN where a row is in all bags. Rows of weight zero are left out.
     schema_ : Schema
         Names and kinds of the columns.
     n_features_in_ : int

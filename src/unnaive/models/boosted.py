@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer import Ensemble, EvidenceTable, NaiveBayesStack
-from unnaive.answer.nodes import Node
+from unnaive.answer.nodes import MemberOutput, Node, outputs_of_scores
 from unnaive.bayes import Scorer, Smoothing
 from unnaive.bayes.calibration import HeldOut
 from unnaive.bayes.coded import coded_scores, judge, own_probabilities
@@ -28,7 +28,6 @@ from unnaive.bayes.scoring import (
     LEAST_SHARE,
     add_scorers,
     log_probabilities,
-    probabilities,
     stack_scorers,
 )
 from unnaive.common.checks import FINITE, check_number, check_values, check_word, expect
@@ -59,51 +58,50 @@ MAX_MEAN = 16.0  # of weights whose rounding still tells them apart, or 1 / MAX_
 
 
 class BoostedNaiveBayesClassifier(NaiveBayesEnsemble):
-    """AdaBoost over naive Bayes: rows that are misjudged weigh more in the next round.
+    """AdaBoost over naive Bayes: misclassified rows weigh more in the next round.
 
-    Rows are coded once; each round is one pass that counts them with their weights and one that
-    scores them. With ``algorithm="real"`` a round adds its log-odds, so that all rounds together
-    are again one table of evidence: as fast to predict with, and as readable, as naive Bayes.
+    Rows are coded once; each round is one pass over them, or two if it votes for a class. With
+    ``algorithm="real"`` a round adds its log odds, so that all rounds together are one table of
+    evidence: as fast to predict with, and as readable, as naive Bayes.
 
     Parameters
     ----------
     n_estimators : int, default=10
-        Most rounds to take.
+        Maximum number of rounds.
     algorithm : {"real", "probability", "m1", "samme"}, default="real"
-        ``"real"``: rounds begin with the classes' shares, and each adds its log probabilities (Real
-        AdaBoost; SAMME.R for more than two classes). ``"probability"``: a row loses 1 - P(its
-        class) in a round, and the answer is the mean of the rounds' probabilities, by weights
-        log((1 - loss) / loss) of their mean losses (AdaBoost with hypotheses between 0 and 1);
-        most accurate of those that vote. ``"m1"``: a round votes for one class with
-        log((1 - error) / error), as the papers do. ``"samme"``: that vote plus log(K - 1), so that
-        any round better than chance among K classes counts.
+        - ``"real"``: rounds start from the class priors, and each adds its log probabilities (Real
+          AdaBoost; SAMME.R for more than two classes).
+        - ``"probability"``: the weight of a row falls by 1 - P(its class), and the answer is the
+          mean of the probabilities of the rounds, weighted by log((1 - loss) / loss) of their mean
+          losses (AdaBoost with hypotheses between 0 and 1); most accurate of those that vote.
+        - ``"m1"``: a round votes for one class with log((1 - error) / error), as in the papers.
+        - ``"samme"``: that vote plus log(K - 1), so that any round better than chance among K
+          classes counts.
     learning_rate : float or None, default=None
-        Factor of every round's vote. None is 0.1 for ``"real"``, where naive Bayes is surer of
-        itself than it should be, and 1 for the others, as in the papers.
+        Factor of the vote of each round. None is 0.1 for ``"real"``, where naive Bayes is
+        overconfident, and 1 for the others, as in the papers.
     calibration : {"values", "columns", "slope", "none"} or None, default=None
-        Whether all evidence, or all votes, are multiplied by one factor (``"slope"``), and every
-        class has an intercept, such that the classes of rows are most probable, each judged as if
-        it had not been counted in any round; ``"columns"`` (for ``algorithm="real"``) has a factor
-        for each column, and ``"values"`` then adds to the evidence of every value of a column as
-        much as rows ask for against a pull to none. With ``algorithm="real"`` the rounds
-        themselves then weigh rows as if they had not been counted, and take their counts for those
-        of as many equal rows as say as much. Large tables are calibrated by rows drawn by their
-        places. None is ``"values"`` for ``"real"``, ``"slope"`` for others; ``"none"`` the papers'.
+        How probabilities are calibrated, by rounds that do not count the row: all evidence, or all
+        votes, are multiplied by one factor (``"slope"``), the evidence of each column by its own
+        (``"columns"``), or every value of a column also gets an offset (``"values"``); every class
+        gets an intercept. The latter two need ``algorithm="real"``. Tables with more columns than
+        rows are calibrated by inner folds. None is ``"values"`` for ``"real"`` and ``"slope"`` for
+        the others; ``"none"`` is the papers'.
     early_stopping : bool, default=False
         Hold rows out and stop when their log loss no longer falls; the best number of rounds is
         kept.
     validation_fraction : float, default=0.1
-        Share of rows held out for early stopping.
+        Share of the rows held out for early stopping.
     n_iter_no_change : int, default=5
-        Rounds without gain before early stopping.
+        Rounds without improvement before early stopping.
     numeric : <rules> or dict, default="best"
-        How numeric columns are cut, once, before the rounds; see `NaiveBayesClassifier`.
+        How numeric columns are binned, once, before the rounds; see `NaiveBayesClassifier`.
     n_bins, bandwidth, alpha, prior_alpha, missing, class_weight, categorical_features, \
 max_categories, grid_limit :
         As in `NaiveBayesClassifier`.
     random_state : int, RandomState instance or None, default=None
-        Seed of fresh weights, which ``"m1"`` and ``"samme"`` take when a round is no better than
-        chance, and of the rows held out.
+        Seed of fresh weights, with which ``"m1"`` and ``"samme"`` restart when a round is no better
+        than chance, and of the rows held out.
     n_jobs : int or None, default=None
         Threads; the model never depends on it.
 
@@ -111,21 +109,21 @@ max_categories, grid_limit :
     ----------
     classes_ : array of shape (n_classes,)
     answer_ : Answer
-        How the model answers, as plain data; see the guide on answers.
+        The fitted model as plain data; see the guide on answers.
     algorithm_ : str
-        How the rounds voted.
+        The algorithm of the rounds.
     scorer_ : Scorer
-        The evidence of all rounds, added up (``"real"``) or side by side.
+        The evidence of all rounds: their sum (``"real"``) or side by side.
     counts_ : CountTable
-        Weight of the rows by class, in the slots of the coders: what stands behind the evidence.
+        Weight of the rows by class and bin.
     estimator_weights_ : array of shape (n_rounds,)
         Votes of the rounds.
     estimator_errors_ : array of shape (n_rounds,)
         Weighted errors of the rounds; with ``"probability"`` their mean losses.
     validation_loss_ : array
-        Log loss of the rows held out, after each round kept; empty without early stopping.
+        Log loss of the held-out rows after each round; empty without early stopping.
     n_restarts_ : int
-        How often fresh weights were taken.
+        Number of restarts with fresh weights.
     schema_ : Schema
         Names and kinds of the columns.
     n_features_in_ : int
@@ -135,10 +133,9 @@ max_categories, grid_limit :
     Notes
     -----
     With T rounds, e rows, f columns and v values each, time is O(T e f) and memory O(T f v) beside
-    the coded rows (about half a byte for each small column) and three numbers per row. A round
-    without error is the last; with ``"m1"`` and ``"samme"`` it decides alone. With ``"real"``,
-    rounds that end early are together as sure as plain naive Bayes, or as all rounds would be if
-    that is less.
+    the coded rows (about half a byte for each small column) and one number per row. A round without
+    error is the last; with ``"m1"`` and ``"samme"`` it decides alone. With ``"real"``, rounds that
+    end early have together the weight of plain naive Bayes, or of all rounds if that is less.
 
     References
     ----------
@@ -242,7 +239,6 @@ max_categories, grid_limit :
             n_rounds,
             self._learning_rate(),
             self.n_iter_no_change,
-            real and self._calibration_method() != "none",
             progress,
         )
 
@@ -429,9 +425,6 @@ class BoostingRounds:
         Pseudo-count of the classes after the first round.
     log_prior : array of shape (n_classes,) or None
         Class priors that rounds are added to, so that all classes start with the same weight.
-    leaves_out : bool
-        Whether rows are scored as if they had not been counted, and counts are scaled to the
-        effective number of rows.
     """
 
     binned: Binned
@@ -443,7 +436,6 @@ class BoostingRounds:
     n_rounds: int
     learning_rate: float
     patience: int
-    leaves_out: bool
     progress: Progress
     rounds: list[Round] = field(default_factory=list)
     n_restarts: int = 0
@@ -485,10 +477,7 @@ class BoostingRounds:
             self._count()
         assert self.counted is not None
         assert self.counted.counts is not None
-        weight, squares = self.counted.sums[2:].tolist()
-        share = self.rows.weight / weight
-        if self.leaves_out:  # the effective number of rows (Kish, 1965)
-            share *= weight**2 / (squares * self.rows.weight)
+        share = self.rows.weight / float(self.counted.sums[2])
         counts = self.counted.counts.scale_groups(np.full(self.binned.n_classes, share))
         scorer = self.binned.scorer(counts, self.smoothing, self.prior_alpha)
         return Round(scorer, counts, share, self.log_unit)
@@ -523,7 +512,7 @@ class BoostingRounds:
             if one.share is not None:
                 unit = one.share * relative_weights(log_weight, one.log_unit)
             yield unit
-            score = self._scorer(one)(rows)
+            score = score_round(self.algorithm, one.scorer, rows)
             for part in rows.stretches():
                 log_weight[part] -= self.learning_rate * score(part)[0]
 
@@ -535,16 +524,13 @@ class BoostingRounds:
         total, every = np.zeros((rows.n_rows, self.binned.n_classes)), np.arange(rows.n_rows)
         n_jobs, y = self.binned.first.n_jobs, rows.groups
         for one in rounds:
+            counts = self.binned.coarse.counts
+            without = scorer_without_one(one.scorer, one.counts, counts, self.smoothing)
             scores = coded_scores(rows, one.scorer, n_jobs)
-            scores[every, y] = coded_scores(rows, self._left_out(one), n_jobs)[every, y]
+            scores[every, y] = coded_scores(rows, without, n_jobs)[every, y]
             total += class_scores(self.algorithm, scores, one.vote)
         logs = log_proba(self.algorithm, total, [one.vote for one in rounds])
         return np.maximum(logs, math.log(LEAST_SHARE))
-
-    def _left_out(self, one: Round) -> Scorer:
-        """Return the evidence of a round for a row of each class that was not counted."""
-        rows = self.binned.coarse.counts
-        return scorer_without_one(one.scorer, one.counts, rows, self.smoothing)
 
     def _first_log_weight(self) -> NDArray[np.float64]:
         """Return the log weight of the rows of each class before the first round."""
@@ -552,10 +538,6 @@ class BoostingRounds:
         if prior is None:
             return np.zeros(self.binned.n_classes)
         return -math.log(self.binned.n_classes) - np.maximum(prior, prior.max() - MAX_MARGIN)
-
-    def _scorer(self, one: Round) -> Callable[[CodedRows], Callable[[slice], RoundScores]]:
-        left_out = self._left_out(one) if self.leaves_out else None
-        return partial(score_round, self.algorithm, one.scorer, left_out)
 
     def _pass(self, unit: float, vote: float | None = None, **options: Any) -> PassSums:
         """Visit all rows; weights are in units of e to the ``unit``."""
@@ -578,7 +560,9 @@ class BoostingRounds:
         """
         last = len(self.rounds) + 1 == self.n_rounds
         vote = self.learning_rate if self.algorithm == "real" and not last else None
-        found = self._pass(self.log_mean, vote, score=self._scorer(current))
+        found = self._pass(
+            self.log_mean, vote, score=partial(score_round, self.algorithm, current.scorer)
+        )
         weight, missed = found.sums[:2].tolist()
         if found.counts is not None:
             self._settle(found, self.log_mean)
@@ -684,13 +668,9 @@ def class_scores(algorithm: str, scores: NDArray[np.float64], vote: float) -> ND
     """
     if algorithm == "real":
         return vote * scores
-    if algorithm == "probability":
-        return vote * probabilities(scores)
-    out = np.zeros_like(scores)
-    out[np.arange(len(scores)), scores.argmax(axis=1)] = vote / vote_divisor(
-        algorithm, scores.shape[1]
-    )
-    return out
+    factor = vote / vote_divisor(algorithm, scores.shape[1])
+    output: MemberOutput = "probability" if algorithm == "probability" else "vote"
+    return factor * outputs_of_scores(output, scores)
 
 
 def log_proba(
@@ -733,8 +713,8 @@ class RowState:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PassSums:
-    """Sums over rows: weights and losses before weights change; weights and squares of relative
-    weights afterwards; the largest log weight; counts.
+    """Sums over rows: weights and losses before weights change, and weights afterwards; the largest
+    log weight; counts.
     """
 
     sums: NDArray[np.float64]
@@ -775,7 +755,7 @@ class WeightPass:
 
         def visit(part: slice) -> Any:
             given = 1.0 if rows.weight is None else rows.weight[part]
-            sums, change = np.zeros(4), None if decrease is None else decrease[part]
+            sums, change = np.zeros(3), None if decrease is None else decrease[part]
             if score is not None:
                 weight = relative_weights(log_weight[part], self.unit)
                 change, loss = score(part)
@@ -787,7 +767,6 @@ class WeightPass:
             elif score is not None:
                 return sums, -math.inf, None, change
             weight = relative_weights(new[part], self.new_unit)
-            sums[3] = (to_grain(weight * weight) * given).sum()
             weight *= given
             sums[2] = weight.sum()
             return sums, new[part].max(), rows.count(part, n_classes, weight), None
@@ -799,18 +778,16 @@ class WeightPass:
             counts, decrease = table_of(rows, self.coders, n_classes, tables), None
         else:
             decrease = np.concatenate([np.empty(0), *changes])
-        found = PassSums(sum(sums, np.zeros(4)), max(largest, default=-math.inf), counts)
+        found = PassSums(sum(sums, np.zeros(3)), max(largest, default=-math.inf), counts)
         return replace(state, log_weight=new, decrease=decrease), found
 
 
-def score_round(
-    algorithm: str, scorer: Scorer, left_out: Scorer | None, rows: CodedRows
-) -> Callable[[slice], RoundScores]:
+def score_round(algorithm: str, scorer: Scorer, rows: CodedRows) -> Callable[[slice], RoundScores]:
     """Return what a round says of stretches of its own rows."""
     if algorithm == "probability":
         own = own_probabilities(rows, scorer)
         return lambda part: ((shares := own(part)), 1.0 - shares)
-    margins_of = judge(rows, scorer, left_out)
+    margins_of = judge(rows, scorer)
 
     def score(part: slice) -> RoundScores:
         margin, found = margins_of(part)
