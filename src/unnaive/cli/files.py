@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from unnaive.choose.rows import MAX_ROWS
 from unnaive.cli.console import Bar, SafeTerminal, count_rows
 from unnaive.common.atomic import replacing, takes_bytes
 from unnaive.common.wording import counted, listed
@@ -67,34 +69,19 @@ def input_paths(data: Sequence[str]) -> Iterator[list[str]]:
 # Rows -------------------------------------------------------------------------------------------
 
 
-@dataclass
+@dataclass(frozen=True)
 class TrainingRows:
-    """Rows to learn from: all of them as a scan, and in memory, or a random sample there."""
+    """Rows to learn from, and what one pass over them has counted."""
 
     scan: Scan
-    table: pa.Table
     n_rows: int
+    missing: dict[str, int]
+    classes: Counter[Any]
 
     @property
-    def in_memory(self) -> bool:
-        """Whether all rows are in the table."""
-        return len(self.table) == self.n_rows
-
-    @property
-    def features(self) -> pa.Table:
-        """Columns to learn from."""
-        return self.table.drop_columns(self.scan.non_features)
-
-    @property
-    def labels(self) -> list[Any]:
-        """Classes of the rows in the table."""
-        return list(self.table[self.scan.target].to_pylist())
-
-    @property
-    def weight(self) -> NDArray[np.float64] | None:
-        """Weights of the rows in the table."""
-        name = self.scan.weight
-        return None if name is None else read_weights(self.table[name], name)
+    def max_rows(self) -> int:
+        """The most rows that are compared: those that fit into the scan's limit of memory."""
+        return max(2, min(MAX_ROWS, self.scan.limit // (16 * len(self.missing))))
 
 
 def read_rows(
@@ -105,7 +92,7 @@ def read_rows(
     bar: Bar,
     csv: CsvOptions,
 ) -> TrainingRows:
-    """Read files once; of rows beyond a quarter of the machine's memory, keep a sample."""
+    """Read files once, to check and to describe their rows."""
     every = csv.scan(paths, target, weight=weight)
     reader = open_reader(every)
     _check_columns(reader.names, [*filter(None, (target, weight)), *(drop or [])], paths)
@@ -114,27 +101,30 @@ def read_rows(
     features = [name for name in columns if name not in {target, weight}]
     if not features:
         raise ValueError("there is no column to learn from besides the target.")
-    progress = count_rows("reading", reader.n_rows, bar)
-
-    def chunks() -> Iterator[pa.Table]:
-        for chunk in reader.chunks(columns, CHUNK_ROWS):
-            yield _decode_text(chunk.table, reader.coded)
-            progress.add(chunk.n_rows)
-
-    table, n_rows = _sample(chunks(), every.limit)
+    missing = dict.fromkeys(columns, 0)
+    classes: Counter[Any] = Counter()
+    n_rows, progress = 0, count_rows("reading", reader.n_rows, bar)
+    for chunk in reader.chunks(columns, CHUNK_ROWS):
+        for name in columns:
+            missing[name] += _count_missing(chunk.table[name])
+        classes.update(chunk.table[target].to_pylist())
+        if weight is not None:
+            read_weights(chunk.table[weight], weight)
+        n_rows += chunk.n_rows
+        progress.add(chunk.n_rows)
     if n_rows == 0:
         raise ValueError(f"{_describe(paths)} has no rows.")
-    missing = count_missing(table[target])
-    if missing:
+    if missing[target]:
         raise ValueError(
-            f"column {target!r} has {counted(missing, 'row')} without a label; remove them, or "
-            "give them a class of their own."
+            f"column {target!r} has {counted(missing[target], 'row')} without a label; remove "
+            "them, or give them a class of their own."
         )
-    return TrainingRows(csv.scan(paths, target, weight=weight, columns=features), table, n_rows)
+    scan = csv.scan(paths, target, weight=weight, columns=features)
+    return TrainingRows(scan, n_rows, missing, classes)
 
 
-def _sample(chunks: Iterable[pa.Table], limit: int) -> tuple[pa.Table, int]:
-    """Return a random sample of rows that fills at most ``limit`` bytes, and how many there are."""
+def _sample(chunks: Iterable[pa.Table], limit: int) -> pa.Table:
+    """Return a random sample of rows that fills at most ``limit`` bytes."""
     tables: list[pa.Table] = []
     n_rows, share = 0, 1.0
 
@@ -148,9 +138,7 @@ def _sample(chunks: Iterable[pa.Table], limit: int) -> tuple[pa.Table, int]:
         while sum(t.nbytes for t in tables) > limit and share > 1e-9:
             share /= 2
             tables = [draw(t) for t in tables]
-    if not tables:
-        return pa.table({}), 0
-    return pa.concat_tables(tables, promote_options="permissive").drop_columns([ROW]), n_rows
+    return pa.concat_tables(tables, promote_options="permissive").drop_columns([ROW])
 
 
 def read_pieces(
@@ -190,7 +178,7 @@ def read_sample(
     # The classes stay beside the features while rows are drawn.
     pieces = read_pieces(schema, paths, others, csv=csv)
     both = (X if target is None else X.append_column("classes", y[target]) for X, y in pieces)
-    table, _ = _sample(both, limit)
+    table = _sample(both, limit)
     if target is None:
         return table, None
     last = len(table.column_names) - 1
@@ -274,8 +262,7 @@ def _decode_text(table: pa.Table, coded: frozenset[str]) -> pa.Table:
     return table
 
 
-def count_missing(column: Any) -> int:
-    """Return the number of missing values of a column."""
+def _count_missing(column: Any) -> int:
     import pyarrow.compute as pc
 
     missing = int(column.null_count)

@@ -175,74 +175,51 @@ def learn(
         raise ValueError("--cv must be 2 folds or more, or 0 for none; got 1.")
     if cv == 0 and name == "auto":
         raise ValueError("--model auto chooses by cross-validation; --cv must be 2 or more.")
-    if cv and len(rows.table) > 1:
-        alone: dict[str, Any] = {"models": [], "estimators": {name: model}}
-        options = model.get_params(deep=False) if name == "auto" else alone
-        options |= {"cv": cv, "random_state": seed, "sample_weight": rows.weight}
-        comparison = compare(
-            rows.features,
-            rows.labels,
-            progress=lambda what, *n: bar(f"cross-validating {what}", *n),
-            **options,
-        )
-        fitted = fit_again(comparison, rows, bar) if not rows.in_memory else comparison.best_
-        return model._adopt(comparison, fitted) if name == "auto" else fitted, comparison
-    return fit_best(model, rows, bar), None
-
-
-def fit_again(comparison: Comparison, rows: TrainingRows, bar: Any) -> Any:
-    """Fit the best model of a sample on all rows; members of a pool keep their weights."""
-    from unnaive.choose.pooled import refit_pool
-
-    best = next(r for r in comparison.results if r.name == comparison.best_name_)
-    if not best.pooled:
-        return fit_best(best.estimator, rows, bar)
-    bar("fitting the members of the pool")
-    return refit_pool(comparison.best_, rows.scan)
-
-
-def fit_best(model: Any, rows: TrainingRows, bar: Any) -> Any:
-    """Return the model, fitted on all rows."""
-    bar("fitting")
-    model.set_callbacks(bar_callback(bar))
-    try:
-        if rows.in_memory:
-            return model.fit(rows.features, rows.labels, rows.weight)
-        return model.fit(rows.scan)
-    finally:
-        model.set_callbacks()
+    if not cv or rows.n_rows < 2:
+        bar("fitting")
+        model.set_callbacks(bar_callback(bar))
+        try:
+            return model.fit(rows.scan), None
+        finally:
+            model.set_callbacks()
+    alone: dict[str, Any] = {"models": [], "estimators": {name: model}}
+    options = model.get_params(deep=False) if name == "auto" else alone
+    options |= {"cv": cv, "random_state": seed, "max_rows": rows.max_rows}
+    comparison = compare(
+        rows.scan,
+        progress=lambda what, *n: bar(f"cross-validating {what}", *n),
+        **options,
+    )
+    best = comparison.best_
+    return model._adopt(comparison, best) if name == "auto" else best, comparison
 
 
 def print_report(
     model: Any, rows: TrainingRows, comparison: Comparison | None, seconds: float
 ) -> None:
     """Print the columns, the classes and the quality of a model."""
-    from collections import Counter
-
     from unnaive.choose.comparison import time_words
-    from unnaive.cli.files import count_missing
 
     cells = [
         [
             str(c.name),
             c.kind if c.kind == c.family else f"{c.kind} ({c.family})",
-            f"{100 * count_missing(rows.table[str(c.name)]) / len(rows.table):.3g} %",
+            f"{100 * rows.missing[str(c.name)] / rows.n_rows:.3g} %",
         ]
         for c in model.schema_
     ]
     show_table(["column", "kind", "missing"], cells, left=2)
-    frequency = Counter(rows.labels)
     classes = ", ".join(
-        f"{printable(str(label))} {100 * n / len(rows.table):.3g} %"
-        for label, n in frequency.most_common(10)
+        f"{printable(str(label))} {100 * n / rows.n_rows:.3g} %"
+        for label, n in rows.classes.most_common(10)
     )
-    more = f", and {len(frequency) - 10} more" if len(frequency) > 10 else ""
+    more = f", and {len(rows.classes) - 10} more" if len(rows.classes) > 10 else ""
     say(f"\n{counted(rows.n_rows, 'row')}; classes of {rows.scan.target}: {classes}{more}\n")
     if comparison is None:
         say(f"fitted in {time_words(seconds)}; not cross-validated")
         return
-    if not rows.in_memory:
-        say(f"evaluated on a random sample of {counted(len(rows.table), 'row')}")
+    if comparison.n_rows_of_scan is not None:
+        say(f"evaluated on a random sample of {counted(comparison.n_rows, 'row')}")
     if len(comparison.results) > 1:
         comparison.show()
     else:
@@ -254,7 +231,7 @@ def print_report(
             f"{quality.brier:.4f}, calibration error {quality.calibration_error:.4f}; "
             f"{time_words(seconds)}"
         )
-    most = max(frequency.values()) / len(rows.table)
+    most = max(rows.classes.values()) / rows.n_rows
     say(f"baseline (always the most frequent class): accuracy {most:.4f}")
 
 
@@ -333,16 +310,15 @@ def compare(
     with input_paths(data) as paths, progress(quiet) as bar:
         rows = read_rows(paths, target, weight, drop, bar, CsvOptions(decimal, na_values))
         comparison = run(
-            rows.features,
-            rows.labels,
+            rows.scan,
             models=None if names == ["all"] else names,
             criterion=by,
             cv=cv,
             repeats=repeats,
             time_budget=time_budget,
             categorical_features=categorical or "from_dtype",
-            sample_weight=rows.weight,
             random_state=seed,
+            max_rows=rows.max_rows,
             n_jobs=jobs,
             progress=bar,
         )
@@ -353,8 +329,8 @@ def compare(
             write(pa.table(comparison.to_dict()))
     if quiet:
         return
-    if not rows.in_memory:
-        say(f"compared on a random sample of {len(rows.table):,} of {rows.n_rows:,} rows")
+    if comparison.n_rows_of_scan is not None:
+        say(f"compared on a random sample of {comparison.n_rows:,} of {rows.n_rows:,} rows")
     comparison.show()
     if out is not None:
         say(f"\n{comparison.best_name_} written to {out}")

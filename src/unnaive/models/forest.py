@@ -122,7 +122,6 @@ class RandomForestClassifier(OutOfBagMixin, TableClassifier):
     True
     """
 
-    _n_passes = 2
     _adds_up = False
     _brings_rows = "trees are grown from coded rows"
     _optional_attributes = TableClassifier._optional_attributes | OUT_OF_BAG
@@ -163,6 +162,10 @@ class RandomForestClassifier(OutOfBagMixin, TableClassifier):
         self.grid_limit = grid_limit
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    @property
+    def _n_passes(self) -> int:  # type: ignore[override]
+        return 2 if self.calibration == "none" else 3
 
     @property
     def forest_(self) -> Forest:

@@ -50,9 +50,13 @@ class TreeClassifier(TableClassifier):
     Subclasses have the parameters ``class_weight`` and ``max_categories``.
     """
 
-    _n_passes = 2
     _one_baseline = False  # each leaf has its own
     class_weight: Any
+    calibration: str
+
+    @property
+    def _n_passes(self) -> int:  # type: ignore[override]
+        return 2 if self.calibration == "none" else 3
 
     def _n_tasks(self) -> int | None:
         return 1
@@ -132,10 +136,6 @@ class CrossValidatedTree(TreeClassifier):
         self, data: TreeData, params: TreeParams, summary: Summary, factor: NDArray[np.float64]
     ) -> NodeModel:
         """Return how naive Bayes at the nodes is built; ``factor`` is that of each class."""
-
-    @property
-    def _n_passes(self) -> int:  # type: ignore[override]
-        return 2 if self.calibration == "none" else 3
 
     def _fit_node(self, first: FirstPass) -> Node:
         if hasattr(self.cv, "__next__"):  # an iterator would be empty in inner folds
