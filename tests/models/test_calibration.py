@@ -24,6 +24,7 @@ from unnaive import (
     merge,
 )
 from unnaive.answer import Ensemble
+from unnaive.bayes import calibration
 from unnaive.bayes.calibration import (
     COLUMN_RIDGE,
     INTERCEPT_RIDGE,
@@ -273,6 +274,63 @@ def test_every_model_knows_more_than_the_prior(name, odds):
     prior = log_loss(y, np.tile([1 - y.mean(), y.mean()], (len(y), 1)))
     assert log_loss(y, found) < prior + 1e-5  # C4.5 may find no test that is worth it
     assert model.predict_proba(X)[:, 1].mean() == pytest.approx(y.mean(), rel=0.05)
+
+
+def wide_table(n, n_columns, n_classes, seed, size=20):
+    """Blocks of correlated columns, few of which differ between the classes."""
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(n) % n_classes)
+    blocks = rng.normal(size=(n, n_columns // size))
+    effects = rng.normal(size=(n_classes, n_columns // size))
+    blocks += (effects * (rng.random(effects.shape) < 0.15))[y]
+    return np.repeat(blocks, size, axis=1) + rng.normal(size=(n, n_columns)), y
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        NaiveBayesClassifier(calibration="slope"),
+        NaiveBayesClassifier(calibration="columns"),
+        NBTreeClassifier(random_state=0, max_features=8),
+        BoostedNaiveBayesClassifier(random_state=0, n_estimators=5),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("n_classes", [2, 6])
+def test_wide_tables_are_not_believed_too_much(model, n_classes):
+    """Cuts that are chosen with a row's label would make its evidence look sure."""
+    X, y = wide_table(240, 400, n_classes, n_classes)
+    train, test = slice(0, 160), slice(160, 240)
+    proba = clone(model).fit(X[train], y[train]).predict_proba(X[test])
+    share = np.bincount(y[train]) / 160
+    assert log_loss(y[test], proba) < log_loss(y[test], np.tile(share, (80, 1)))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_heavy_weights_are_calibrated(seed):
+    rng = np.random.default_rng(seed)
+    n, k, d = rng.choice([50, 200, 1000]), rng.integers(2, 5), rng.choice([6, 8, 12])
+    y = rng.integers(0, k, n)
+    signal = rng.choice([2, 4, 8]) * y[:, None] * (rng.random((n, d)) < 0.7)
+    X, weight = np.round(rng.normal(size=(n, d)) + signal, 1), rng.integers(1, 3000, n)
+    for model in (NaiveBayesClassifier(calibration="columns"), BoostedNaiveBayesClassifier()):
+        proba = model.fit(X, y, weight).predict_proba(X)
+        share = np.bincount(y, weight) / weight.sum()
+        assert np.isfinite(proba).all()
+        own = proba[np.arange(n), np.searchsorted(model.classes_, y)]
+        assert weight @ np.log(own) > weight @ np.log(share[y])
+
+
+@each
+def test_an_interrupted_refit_leaves_the_model_as_it_was(model, monkeypatch):
+    X, y = mixed_table(200)
+    fitted = clone(model).fit(X, y)
+    before = fitted.predict_proba(X)
+    monkeypatch.setattr(calibration, "minimize", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        fitted.fit(X.iloc[:100, :2], y[:100])
+    assert fitted.n_features_in_ == X.shape[1]
+    np.testing.assert_array_equal(fitted.predict_proba(X), before)
 
 
 def test_each_row_is_judged_without_itself():
