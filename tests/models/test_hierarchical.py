@@ -85,18 +85,6 @@ def test_it_equals_the_twin(layers, training, seed):
     )
 
 
-@pytest.mark.parametrize("training", ["online", "batch"])
-def test_one_expert_one_sweep_no_noise_is_naive_bayes(training):
-    X, y = mixed_table(300)
-    model = MIXTURE(layers=(1,), n_sweeps=1, noise=0, training=training).fit(X, y)
-    plain = NaiveBayesClassifier(numeric="best", alpha=0.5, prior_alpha=0.5).fit(X, y)
-    evidence, expected = model.evidence(X), plain.evidence(X)
-    expert = evidence.members[-1]
-    np.testing.assert_array_equal(expert.contributions, expected.contributions)
-    np.testing.assert_array_equal(expert.baseline, expected.baseline)
-    np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X), atol=1e-14)
-
-
 def test_a_batch_sweep_depends_on_no_order_or_grouping_of_rows(monkeypatch):
     X, y = mixed_table(500)
     model = MIXTURE(layers=(2, 2), training="batch", random_state=0)
