@@ -22,7 +22,7 @@ OTHERS = [
     "Categories", "TableTerm", "GaussianTerm", "KernelTerm", "ClassTree", [], {}, [0], [[]],
     {"$tuple": []}, {"$tuple": [1, "a"]}, {"$array": 0}, {"$array": 1}, {"$array": 10**6},
     {"$dict": [[1, 2]]}, {"$frozenset": [1]}, {"$text": [0, 1]}, {"$objects": [[1], [None]]},
-    {"$datetime": ["2020-01-01T00:00:00", 0, None]}, {"$decimal": "1e999999"}, {"is": "Scorer"},
+    {"$datetime": "2020-01-01T00:00:00"}, {"$decimal": "1e999999"}, {"is": "Scorer"},
 ]  # fmt: skip
 FLOATS = np.array(
     [0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, 1e100, -1e100, 0.5, 2.0]

@@ -246,9 +246,9 @@ def test_hostile_arrays_are_refused(array, words):
         {"$objects": [[1], [[]]]},
         {"$bytes": "zz"},
         {"$date": "2020-13-01"},
-        {"$datetime": ["2020-01-01", 7, None]},
-        {"$datetime": ["2020-01-01", 0, 10**30]},
-        {"$timedelta": [10**20, 0, 0]},
+        {"$datetime": ["2020-01-01"]},
+        {"$datetime": "2020-01-01T00:00:00+99:00"},
+        {"$timedelta": "9" * 30},
         {"$decimal": "x"},
         {"$tuple": [k * (2**61 - 1) for k in range(1, 50_000)]},  # one hash: quadratic time
     ],

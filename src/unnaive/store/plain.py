@@ -56,8 +56,8 @@ class ArrayWriter:
         kind = type(value)
         if value is None or kind in (bool, int, str):
             return value
-        if kind is float:
-            return value if math.isfinite(value) else {"$float": repr(value)}
+        if kind is float and math.isfinite(value):
+            return value
         if kind is list:
             return self._encode_items(value)
         if kind in (tuple, frozenset):
@@ -72,8 +72,8 @@ class ArrayWriter:
         if isinstance(value, np.generic):
             return {"$scalar": self._encode_array(np.asarray(value))}
         for base in kind.__mro__:  # timestamps of pandas are datetimes
-            if base in _WRITERS:
-                word, write = _WRITERS[base]
+            if base in _WORDS:
+                word, write, _ = _WORDS[base]
                 return {word: write(value)}
         name = f"{kind.__module__}.{kind.__qualname__}"
         raise ModelFileError(f"{name} cannot be stored; use text instead of {value!r:.80}.")
@@ -100,32 +100,41 @@ class ArrayWriter:
         return place
 
 
-def _write_datetime(value: datetime.datetime) -> list[Any]:
-    """Return a moment as text, which of two it is when clocks go back, and its offset from UTC.
-
-    Time zones with names become their offset: moments of either are equal.
-    """
+def _moment_text(value: datetime.datetime) -> str:
+    """Return a moment as text; time zones with names become their offset."""
     if getattr(value, "nanosecond", 0):
         raise ModelFileError(f"{value!r:.80} has nanoseconds and cannot be stored; use text.")
-    offset = value.utcoffset()
-    zone = None if offset is None else offset // datetime.timedelta(microseconds=1)
-    return [value.replace(tzinfo=None).isoformat(), value.fold, zone]
+    return value.isoformat()
 
 
-def _write_time(value: datetime.time) -> str:
+def _time_text(value: datetime.time) -> str:
     if value.tzinfo is not None:
         raise ModelFileError(f"a time of day with a zone cannot be stored: {value!r}; use text.")
     return value.isoformat()
 
 
-_WRITERS: dict[type, tuple[str, Callable[[Any], Any]]] = {
-    bytes: ("$bytes", bytes.hex),
-    datetime.date: ("$date", datetime.date.isoformat),
-    datetime.datetime: ("$datetime", _write_datetime),
-    datetime.time: ("$time", _write_time),
-    datetime.timedelta: ("$timedelta", lambda v: [v.days, v.seconds, v.microseconds]),
-    decimal.Decimal: ("$decimal", str),
+def _read_float(text: str) -> float:
+    if text not in ("nan", "inf", "-inf"):
+        raise ModelFileError(f"the content has {text!r:.40} instead of nan, inf or -inf.")
+    return np.nan if text == "nan" else float(text)  # one object, as names and labels need
+
+
+_MICROSECOND = datetime.timedelta(microseconds=1)
+# Types that are stored as text: the word for it, and how it is written and read.
+_WORDS: dict[type, tuple[str, Callable[[Any], str], Callable[[str], Any]]] = {
+    float: ("$float", repr, _read_float),
+    bytes: ("$bytes", bytes.hex, bytes.fromhex),
+    datetime.datetime: ("$datetime", _moment_text, datetime.datetime.fromisoformat),
+    datetime.date: ("$date", datetime.date.isoformat, datetime.date.fromisoformat),
+    datetime.time: ("$time", _time_text, datetime.time.fromisoformat),
+    datetime.timedelta: (
+        "$timedelta",
+        lambda v: str(v // _MICROSECOND),
+        lambda text: int(text) * _MICROSECOND,
+    ),
+    decimal.Decimal: ("$decimal", str, decimal.Decimal),
 }
+_FROM_TEXT = {word: read for word, _, read in _WORDS.values()}
 
 
 class ArrayReader:
@@ -160,9 +169,12 @@ class ArrayReader:
         word = next((key for key in node if key.startswith("$")), None)
         if word is None:
             return {key: self.decode(item, depth + 1) for key, item in node.items()}
-        if len(node) > 1 or word not in _READERS:
-            raise ModelFileError(f"the content has an unknown kind of value, {word!r:.40}.")
-        return _READERS[word](self, node[word], depth + 1)
+        value = node[word]
+        if len(node) == 1 and word in _READERS:
+            return _READERS[word](self, value, depth + 1)
+        if len(node) == 1 and word in _FROM_TEXT:
+            return _FROM_TEXT[word](_exactly(value, str, word))
+        raise ModelFileError(f"the content has an unknown kind of value, {word!r:.40}.")
 
     def items(self, node: Any, depth: int) -> list[Any]:
         """Return the values of a list."""
@@ -249,27 +261,7 @@ def _read_scalar(reader: ArrayReader, node: Any, depth: int) -> Any:
     return array[()]
 
 
-def _read_float(reader: ArrayReader, node: Any, depth: int) -> float:  # noqa: ARG001
-    if node not in ("nan", "inf", "-inf"):
-        raise _expected("nan, inf or -inf", node)
-    return np.nan if node == "nan" else float(node)  # one object, as names and labels need
-
-
-def _read_datetime(reader: ArrayReader, node: Any, depth: int) -> Any:  # noqa: ARG001
-    text, fold, offset = node
-    zone = offset if offset is None else datetime.timezone(datetime.timedelta(microseconds=offset))
-    return datetime.datetime.fromisoformat(text).replace(tzinfo=zone, fold=fold)
-
-
-def _from_text(read: Callable[[str], Any]) -> Callable[[ArrayReader, Any, int], Any]:
-    def read_text(reader: ArrayReader, node: Any, depth: int) -> Any:  # noqa: ARG001
-        return read(_exactly(node, str, "a value"))
-
-    return read_text
-
-
 _READERS: dict[str, Callable[[ArrayReader, Any, int], Any]] = {
-    "$float": _read_float,
     "$tuple": _read_tuple,
     "$frozenset": _read_frozenset,
     "$dict": _read_dict,
@@ -277,12 +269,6 @@ _READERS: dict[str, Callable[[ArrayReader, Any, int], Any]] = {
     "$scalar": _read_scalar,
     "$text": _read_text,
     "$objects": _read_objects,
-    "$bytes": _from_text(bytes.fromhex),
-    "$date": _from_text(datetime.date.fromisoformat),
-    "$datetime": _read_datetime,
-    "$time": _from_text(datetime.time.fromisoformat),
-    "$timedelta": lambda reader, node, depth: datetime.timedelta(*node),  # noqa: ARG005
-    "$decimal": _from_text(decimal.Decimal),
 }
 
 
