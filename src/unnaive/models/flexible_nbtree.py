@@ -37,71 +37,68 @@ FINE = 8  # cells in the narrowest width, where a node has more cells than that 
 
 
 class FlexibleNBTreeClassifier(CrossValidatedTree):
-    """A decision tree whose leaves are kernel naive Bayes classifiers.
+    """Decision tree with a kernel naive Bayes classifier at every leaf.
 
-    A node asks the attribute that alone names the right class most often (the Bayes measure,
-    `bayes_measure`). Numbers are cut only then, where the most probable class changes, into as
-    many intervals as pass the MDL test; where none passes, the next attribute is asked. The split
-    is kept if it cuts the cross-validated error of kernel naive Bayes enough. Rows whose value is
-    missing or has no child stop at the node and are answered by the node's own naive Bayes.
+    A node is split on the feature that alone names the right class most often (the Bayes measure,
+    `bayes_measure`). A number is cut where the most probable class changes, into as many intervals
+    as pass the MDL test; where no cut passes, the next feature is tried. The split is kept if it
+    cuts the cross-validated error of kernel naive Bayes enough. Rows whose value is missing or has
+    no child stop at the node, and its naive Bayes answers for them.
 
     Parameters
     ----------
     cv : int, splitter or iterable, default=5
         How utilities are cross-validated, as in `NBTreeClassifier`.
     select : {"delta", "utility"}, default="delta"
-        How attributes are compared: by the Bayes measure, as the paper does, or each by the
+        How features are compared: by the Bayes measure, as the paper does, or each by the
         cross-validated accuracy of its split, as in NBTree; a number of which no cut passes the
-        MDL test then takes NBTree's threshold.
+        MDL test is then split at NBTree's threshold.
     bandwidth : {"conditional", "cv", "silverman"} or float, default="conditional"
-        How wide kernels are, as in `NaiveBayesClassifier`; chosen once for each node, for all
+        Width of the kernels, as in `NaiveBayesClassifier`; chosen once for each node, for all
         folds, from its rows and in units of their range. ``"cv"`` is the paper's.
     stop : {"or", "and"}, default="or"
-        When a node is not split: where the split cuts the error too little *or* rows are too few,
-        as in `NBTreeClassifier`; or only where both hold, as the paper's words can be read: nodes
-        of more than ``min_node_size`` rows are then always split, smaller ones where that cuts
-        the error enough.
+        When a node is not split: where the split reduces the error too little *or* rows are too
+        few, as in `NBTreeClassifier`; or only where both hold, as the paper's words can be read:
+        nodes of more than ``min_node_size`` rows are then always split, smaller ones where that
+        reduces the error enough.
     min_error_reduction : float, default=0.05
-        A split must cut the node's error by more than this share.
+        A split must reduce the error of the node by more than this share.
     significance : float or None, default=0.05
-        Subtrees that are not better than their root beyond chance are cut back to a leaf, as in
+        Subtrees that are not significantly better than their root are pruned, as in
         `NBTreeClassifier`. None is the paper's.
     min_node_size : float, default=30
         Nodes with less weight than this many rows are not split.
     min_weight_fraction_leaf : float, default=0.0
-        Splits that would leave a child with a smaller share of all weight are not considered.
+        Splits with a child of a smaller share of the total weight are not considered.
     max_depth : int or None, default=None
-        Deepest level of the tree; 0 is plain kernel naive Bayes.
+        Maximum depth of the tree; 0 is plain kernel naive Bayes.
     alpha : float, default=0.5
         Pseudo-count of every category, in the search and in the leaves.
     missing : {"skip", "value"}, default="skip"
-        Whether a missing value is no evidence, or a value like any other.
+        Whether a missing value carries no evidence, or is a value like any other.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes' rows.
     calibration : {"columns", "slope", "none"}, default="columns"
-        Whether the evidence of each column is multiplied by a factor of its own, or all evidence by
-        one, the same in all leaves, and every class has an intercept, such that the classes of rows
-        are most probable, each judged by its leaf as if it had not been counted there; a class that
-        has not occurred in a leaf is then improbable, not impossible. ``"none"`` is the paper's.
+        As in `NBTreeClassifier`. ``"none"`` is the paper's.
     categorical_features, max_categories, grid_limit :
         As in `NaiveBayesClassifier`.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds.
     n_jobs : int or None, default=None
-        Threads; the tree never depends on it.
+        Number of threads; the tree does not depend on it.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
     answer_ : Answer
-        How the model answers, as plain data; see the guide on answers.
-    tree_ : NaiveBayesTree
-        Flat arrays: tests, rows, utilities, width factors, and every node's naive Bayes.
+        The fitted model as plain data; see the guide on answers.
+    tree_ : KernelTree
+        Flat arrays: splits, weights, utilities, width factors, and the naive Bayes of each node.
     schema_ : Schema
         Names and kinds of the columns.
     n_features_in_ : int
     feature_names_in_ : array of str
-        Only when the table's columns have names.
+        Only when the columns of the table have names.
 
     See Also
     --------

@@ -192,13 +192,12 @@ class CrossValidatedTree(TreeClassifier):
 
 
 class NBTreeClassifier(CrossValidatedTree):
-    """A decision tree that splits a table where naive Bayes is then more often right.
+    """Decision tree with a naive Bayes classifier at every leaf.
 
-    A node is split on the attribute whose children, each with a naive Bayes of its own, are the
-    most accurate under cross-validation, if that cuts the error enough; otherwise it is a leaf with
-    naive Bayes on its rows. Rows whose value is missing or has no child stop at the node and are
-    answered by the node's own naive Bayes. Coded rows of a Dask or Spark DataFrame come to the
-    driver.
+    A node is split on the feature whose children, each with a naive Bayes classifier of its own,
+    have the highest cross-validated accuracy, if that cuts the node's error enough. Rows whose
+    value is missing or has no child stop at the node, and its naive Bayes answers for them. Coded
+    rows of a Dask or Spark DataFrame come to the driver.
 
     Parameters
     ----------
@@ -206,57 +205,56 @@ class NBTreeClassifier(CrossValidatedTree):
         How utilities are cross-validated. A number draws that many folds, once for the whole tree,
         from ``random_state``; or a scikit-learn splitter, or ready (train, test) positions.
     discretize : {"node", "global"}, default="node"
-        Cut numeric columns by MDL anew at every node, as the paper does, or once for all: faster,
-        and another model.
+        Cut numeric columns by MDL anew at every node, as the paper does, or once for all nodes:
+        faster, and a different model.
     min_error_reduction : float, default=0.05
-        A split must cut the node's error by more than this share.
+        A split must reduce the error of the node by more than this share.
     significance : float or None, default=0.05
-        Subtrees that are not better than their root beyond chance are cut back to a leaf: of the
-        held-out rows that only the node or only the leaves below it get right, more must go to the
-        leaves, at this level of a one-sided test. None leaves the tree as it grew, as the paper
-        does: the best of many splits is often luck.
+        Subtrees that are not significantly better than their root are pruned: among the held-out
+        rows that only the node or only its leaves classify correctly, more must be those of the
+        leaves, at this level of a one-sided test. None, as in the paper, does not prune: the best
+        of many splits is then often due to chance.
     min_node_size : float, default=30
         Nodes with less weight than this many rows are not split.
     min_weight_fraction_leaf : float, default=0.0
-        Splits that would leave a child with a smaller share of all weight are not considered.
+        Splits with a child of a smaller share of the total weight are not considered.
     max_depth : int or None, default=None
-        Deepest level of the tree; 0 is plain naive Bayes.
+        Maximum depth of the tree; 0 is plain naive Bayes.
     max_features : int, float or None, default=None
-        How many columns a node judges, as a number or a share of all: those whose question tells
-        most about the class. None is 128. Half of them take half the time; members of ensembles
-        are as good together.
+        How many features a node evaluates, as a number or a share of all: those whose split has
+        the highest mutual information with the class. None is 128.
     alpha : float, default=0.5
         Pseudo-count of every value, in the search and in the leaves. 0 is the paper's: as
         accurate, but with extreme probabilities.
     missing : {"skip", "value"}, default="skip"
-        Whether a missing value is no evidence, or a value like any other.
+        Whether a missing value carries no evidence, or is a value like any other.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes' rows.
     calibration : {"columns", "slope", "none"}, default="columns"
-        Whether the evidence of each column is multiplied by a factor of its own, or all evidence by
-        one, the same in all leaves, and every class has an intercept, such that the classes of rows
-        are most probable, each judged by its leaf as if it had not been counted there; a class that
-        has not occurred in a leaf is then improbable, not impossible. Large tables are calibrated
-        by rows drawn by their places. ``"none"`` is the paper's.
+        Whether the evidence of each column is multiplied by a factor of its own ("columns"), or all
+        evidence by one ("slope"), the same in all leaves, and each class gets an intercept. The
+        factors maximise the likelihood of held-out rows. A class that does not occur in a leaf is
+        then improbable there, not impossible. ``"none"`` is the paper's.
     categorical_features, max_categories, grid_limit :
         As in `NaiveBayesClassifier`.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds.
     n_jobs : int or None, default=None
-        Threads; the tree never depends on it.
+        Number of threads; the tree does not depend on it.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
     answer_ : Answer
-        How the model answers, as plain data; see the guide on answers.
-    tree_ : NaiveBayesTree
-        Flat arrays: tests, rows, utilities, what else was considered, and every node's naive Bayes.
+        The fitted model as plain data; see the guide on answers.
+    tree_ : BayesTree
+        Flat arrays: splits, weights, utilities, evaluated candidates, and the naive Bayes of each
+        node.
     schema_ : Schema
         Names and kinds of the columns.
     n_features_in_ : int
     feature_names_in_ : array of str
-        Only when the table's columns have names.
+        Only when the columns of the table have names.
 
     See Also
     --------
@@ -452,11 +450,11 @@ class Split:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EvaluatedSplit:
-    """A split, its utility, and which of the node's rows are then classified correctly."""
+    """A split, its utility, and the bits of the node's rows that are then classified correctly."""
 
     split: Split
     utility: float
-    correct: NDArray[np.bool_]
+    bits: NDArray[np.uint8]
 
 
 @dataclass(slots=True, eq=False)
@@ -682,9 +680,10 @@ class NBTreeGrower:
         if best is not None:
             node.split, n = best.split, best.split.n_children
             order, starts = kernels.order_by(gathered.children(best.split), n + 1)
+            correct = np.unpackbits(best.bits, count=len(order)).view(np.bool_)
             for k in range(1, n + 1):
                 own = order[starts[k] : starts[k + 1]]
-                node.children.append(self._node(node.rows[own], best.correct[own], node.depth + 1))
+                node.children.append(self._node(node.rows[own], correct[own], node.depth + 1))
                 settled -= node.children[-1].weight
         if self.progress is not None:
             self.progress.add(settled)
@@ -708,7 +707,7 @@ class NBTreeGrower:
             correct, child = node.correct.copy(), gathered.children(split)
             self.model.mark_correct(gathered, child, split.n_children, correct)
             utility = float(gathered.weight[correct].sum()) / gathered.total
-            return EvaluatedSplit(split, utility, correct)
+            return EvaluatedSplit(split, utility, np.packbits(correct))
 
         splits = self.model.candidate_splits(gathered, n_jobs)
         evaluated = list(in_threads(evaluate, splits, n_jobs))
