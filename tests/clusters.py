@@ -44,7 +44,7 @@ ON_WORKERS = [
     LatentClassClusterer(cv=3, max_clusters=3, n_init=2, max_iter=4, random_state=0, n_jobs=2),
 ]
 # Models that lose a worker in a later pass: in the third of boosting; in the second step of EM,
-# which comes after a look at the rows and two centres.
+# after a look at the rows.
 KILLED = [
     (QUICK[0], "advance", 3),
     (QUICK[3], "reduce", 3),

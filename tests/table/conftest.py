@@ -11,7 +11,7 @@ WORKERS_HAVE = [
     "pyarrow.parquet",
     "unnaive.common.kernels",
     "unnaive.models.boosted",
-    "unnaive.table.dask_records",
+    "unnaive.table.dask",
 ]
 
 

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import datetime
-import gc
 import operator
-import os
-import socket
-from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
@@ -37,10 +32,8 @@ from unnaive import (
     quality_of,
     scan,
 )
-from unnaive.table import packets, spark_records
-from unnaive.table.packets import KEPT, pack
-from unnaive.table.spark import SparkSource, open_scan
-from unnaive.table.spark_records import SparkRecords
+from unnaive.table import spark as spark_module
+from unnaive.table.spark import SparkRecords, SparkSource, open_scan
 
 # One of each family: passes are jobs of their own, and how a model counts is not Spark's matter.
 # Of each way of reading: tables of counts, moments, rows that come again, with labels or not. Dask
@@ -58,10 +51,6 @@ FAMILIES = [
 
 # Models that lose a Python worker on Spark, whose pass it is, and which one of its kind.
 KILLED_IDS = ["third pass of boosting", "step of EM"]
-# Models whose files are all removed before a pass: of boosting with states, of EM with rows that
-# have moved.
-LOST = [(QUICK[0], "advance", 4), (QUICK[3], "reduce", 4)]
-LOST_IDS = ["boosting", "EM"]
 
 
 def parted(spark, table, n_parts):
@@ -89,27 +78,13 @@ def seven(spark, table):
     return parted(spark, table, 7).cache()
 
 
-@pytest.fixture(scope="module")
-def record_files(spark):
-    """What finds the files of records and states, which are on this machine."""
-
-    def folders(batches):
-        yield from batches
-        yield pa.record_batch({"folders": [os.environ["SPARK_LOCAL_DIRS"]]})
-
-    (row,) = spark.range(0).coalesce(1).mapInArrow(folders, "folders string").collect()
-    return lambda: [
-        path for root in row.folders.split(",") for path in Path(root).glob("unnaive-*/*")
-    ]
-
-
 @pytest.fixture
-def left(spark, seven, record_files):
-    """What finds tables that Spark keeps, and files, that were not there before."""
+def left(spark, seven):
+    """What finds tables that Spark keeps that were not there before."""
     seven.count()
     tables = spark.sparkContext._jsc.getPersistentRDDs
     before = tables().size()
-    return lambda: [*record_files(), *range(before, tables().size())]
+    return lambda: tables().size() - before
 
 
 @pytest.mark.parametrize("estimator", FAMILIES, ids=repr)
@@ -130,98 +105,22 @@ def test_a_python_worker_killed_in_a_later_pass_loses_nothing(
     assert not left()
 
 
-@pytest.mark.parametrize(("estimator", "method", "number"), LOST, ids=LOST_IDS)
-def test_files_of_records_and_states_that_are_lost_are_made_again(
-    estimator, method, number, table, seven, monkeypatch, left, record_files
-):
-    real, passes = getattr(SparkRecords, method), []
-
-    def losing(self, *given):
-        passes.append(record_files())
-        if len(passes) == number:
-            for path in passes[-1]:
-                path.unlink()
-        return real(self, *given)
-
-    monkeypatch.setattr(SparkRecords, method, losing)
-    assert_same_model(*both(estimator, table, seven, weight="weight"))
-    assert passes[number - 1]
-    assert len(passes) > number
-    assert not left()
-
-
-def test_partitions_that_spark_has_lost_are_made_again_as_they_were(
-    table, spark, monkeypatch, left
-):
-    """There are more partitions than tasks, in which some come together."""
-    real, passes = SparkRecords._visit, []
+@pytest.mark.parametrize("depth", [2, 50])
+def test_records_that_spark_has_lost_are_made_again(table, seven, monkeypatch, left, depth):
+    """Also where Spark has forgotten how earlier states were made."""
+    real, passes = SparkRecords.advance, []
 
     def losing(self, *given):
         passes.append(given)
-        if len(passes) == 3:
-            self._names.unpersist(blocking=True)
-            self._packets.unpersist(blocking=True)
+        if len(passes) == 4:
+            self._frame.unpersist(blocking=True)
         return real(self, *given)
 
-    monkeypatch.setattr(SparkRecords, "_visit", losing)
-    frame = parted(spark, table, 20)
-    assert_same_model(*both(QUICK[0], table, frame, weight="weight"))
+    monkeypatch.setattr(spark_module, "DEPTH", depth)
+    monkeypatch.setattr(SparkRecords, "advance", losing)
+    assert_same_model(*both(QUICK[0], table, seven, weight="weight"))
     assert len(passes) > 4
     assert not left()
-
-
-def test_records_come_in_their_order_and_lost_ones_among_them(spark, left, record_files):
-    with kept_numbers(spark, 5) as records:
-        assert records.advance(lambda record, _: (10 * record, record), operator.add) == 10
-        assert list(records.each(lambda *both: both)) == [(k, 10 * k) for k in range(5)]
-        for path in record_files():
-            if path.name.startswith(("1-", "4-")):
-                path.unlink()
-        assert list(records.each(lambda *both: both)) == [(k, 10 * k) for k in range(5)]
-    assert not left()
-
-
-def test_what_spark_says_of_a_query_is_as_long_in_every_pass(spark, monkeypatch):
-    """A table made of that of the pass before would be described with all before it."""
-    sizes, real = [], spark_records.tree_of_sums
-
-    def measured(packets, *given):
-        sizes.append(len(packets._jdf.queryExecution().toString()))
-        return real(packets, *given)
-
-    monkeypatch.setattr(spark_records, "tree_of_sums", measured)
-    with kept_numbers(spark, 1) as records:
-        for _ in range(4):
-            records.advance(lambda record, _: (record, 1), operator.add)
-    assert max(sizes[1:]) - min(sizes[1:]) < 10  # numbers of expressions get longer
-
-
-@pytest.mark.skipif(not hasattr(socket, "TCP_QUICKACK"), reason="Linux has it")
-def test_what_java_sends_is_acknowledged_at_once_and_connections_stay_open():
-    option = (socket.IPPROTO_TCP, getattr(socket, "TCP_QUICKACK", 0))
-    with (
-        socket.create_server(("127.0.0.1", 0)) as server,
-        socket.create_connection(server.getsockname()) as mine,
-        server.accept()[0] as other,
-    ):
-        mine.setsockopt(*option, 0)
-        packets.acknowledge()
-        assert mine.getsockopt(*option)
-        mine.sendall(b"a")
-        assert other.recv(1) == b"a"
-
-
-def test_what_is_imported_is_left_out_of_garbage_collection_once():
-    packets._freeze.cache_clear()
-    gc.unfreeze()
-    try:
-        packets.spare_imports()
-        spared, cycle = gc.get_freeze_count(), [[]]
-        cycle[0].append(cycle)
-        packets.spare_imports()  # nothing new: rows of later tasks are collected as ever
-        assert spared == gc.get_freeze_count() > 10_000
-    finally:
-        gc.unfreeze()
 
 
 def test_nothing_stays_on_workers_after_an_error(seven, monkeypatch, left):
@@ -238,24 +137,10 @@ def test_nothing_stays_on_workers_after_ctrl_c(number, seven, monkeypatch, left)
     if number is None:
         model.set_callbacks(Record(press_at_a_round))
     else:
-        interrupt(monkeypatch, spark_records, "tree_of_sums", number)
+        interrupt(monkeypatch, spark_module, "tree_of_sums", number)
     with pytest.raises(KeyboardInterrupt):
         model.fit(scan(seven, "label", columns=["age", "city"], row_id="id"))
     assert not left()
-
-
-def kept_numbers(spark, n_parts):
-    """Records on Spark: one number in each of some partitions."""
-    records = SparkRecords(9)  # whose sums take two steps
-
-    def make(batches):
-        for batch in batches:
-            for k in batch["id"].to_pylist():
-                yield records.files.writer(k)(k)
-                yield pack(k, 1, k, kept=True)
-
-    records.keep(spark.range(0, n_parts, 1, n_parts).mapInArrow(make, KEPT), operator.add)
-    return records
 
 
 @pytest.mark.parametrize("n_parts", [1, 20])
@@ -406,18 +291,3 @@ def test_errors_name_the_partition_and_what_is_wrong(spark, seven):
         NBTreeClassifier().fit(scan(frame.selectExpr("x", "x as z", "'a' as y"), "y", row_id="x"))
     with pytest.raises(TypeError, match="DataFrames of pyspark.sql; got a Spark RDD"):
         NaiveBayesClassifier().fit(frame.rdd, "y")
-
-
-def test_passes_report_the_tasks_that_are_done(table, seven, monkeypatch):
-    monkeypatch.setattr("unnaive.table.spark.LOOK", 0.001)
-    X, record = features(table), Record()  # which cannot be sent to workers
-    own = scan(seven, "label", columns=X.column_names, row_id="id")
-    model = NBTreeClassifier(random_state=0).set_callbacks(record)
-    assert_same_model(NBTreeClassifier(random_state=0).fit(X, table["label"]), model.fit(own))
-    counting, coding = record.tasks()[:2]
-    for task in (counting, coding):
-        done = [facts["done"] for facts in task]
-        assert done == sorted(done)
-        assert (done[-1], len(task)) == (400, 101)
-    assert {facts["total"] for facts in coding} == {400}
-    assert len({facts["done"] for facts in [*counting, *coding]}) > 2

@@ -1,33 +1,33 @@
-"""Rows in a Dask DataFrame: every partition is a block, and sums are made where the rows are."""
+"""Rows in a Dask DataFrame: every partition is a block, and sums are made where the rows are.
+
+Records and states are persisted tasks. Dask knows what each was made of: what is lost with a worker
+is made again from its partition and the functions of all passes so far.
+"""
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial, reduce
 from itertools import accumulate
-from typing import Any, TypeAlias, TypeVar
-from uuid import uuid4
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
 from unnaive.table.answers import Lines, answer_columns, first_answer, tabular
 from unnaive.table.arrow import BlockReader, no_rows
-from unnaive.table.packets import sum_of
-from unnaive.table.passes import ANSWERING, CODING, COUNTING, PassSource, Progress
-from unnaive.table.records import Records
+from unnaive.table.passes import ANSWERING, CODING, COUNTING, PassSource
+from unnaive.table.records import FETCHING, Records, Releasing, log_pass
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
 from unnaive.table.source import Block, join_answers
-from unnaive.table.storage import Storage
+from unnaive.table.storage import Storage, size_of
 
 R = TypeVar("R")
 T = TypeVar("T")
 # A result, if there are rows, and the rows of partitions.
 Results: TypeAlias = tuple[list[T], list[int]]
-Report: TypeAlias = Callable[[int, int], None]  # of a partition that is read: its number and rows
 
 FAN = 4  # results that one task, or the driver, adds
 
@@ -63,12 +63,10 @@ class DaskSource(PassSource):
 
     def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T], name: str = COUNTING) -> T:
         with self.begin_pass(name) as progress:
-            with _partition_hook(progress, len(self._parts)) as report:
-                sums = tree_of_sums(self._tasks(fn, report), add)
-                total, self._lengths = add_results(add, compute(sums))
+            total, self._lengths = add_results(add, compute(tree_of_sums(self._tasks(fn), add)))
             if not total:
                 raise no_rows(sum(self._lengths))
-            progress.reach(sum(self._lengths))
+            progress.add(sum(self._lengths))
         return total[0]
 
     def each(self, fn: Callable[[Block], T], name: str = CODING) -> Iterator[T]:
@@ -88,18 +86,14 @@ class DaskSource(PassSource):
     def keep_away(
         self, fn: Callable[[Block], tuple[R, T]], add: Callable[[T, T], T], name: str = CODING
     ) -> tuple[Records[R], T]:
-        from unnaive.table.dask_records import DaskRecords, kept_records
-
         self.n_rows = sum(self.number())
+        records: DaskRecords[R] = DaskRecords()
         with self.begin_pass(name) as progress:
-            with _partition_hook(progress, len(self._parts)) as report:
-                records: DaskRecords[R] = DaskRecords()
-                records.hook = self._worker_hook
-                total, lengths = records.keep(self._tasks(fn, report, kept_records), add)
+            total, lengths = records.keep(self._tasks(fn, kept_records), add)
             if not total:
                 records.release()
                 raise no_rows(sum(lengths))
-            progress.reach(sum(lengths))
+            progress.add(sum(lengths))
         return records, total[0]
 
     def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:
@@ -128,16 +122,9 @@ class DaskSource(PassSource):
         return self._lengths
 
     def _tasks(
-        self,
-        fn: Callable[[Block], T],
-        report: Report | None = None,
-        form: Callable[[Results[Any]], Any] = tuple,
+        self, fn: Callable[[Block], T], form: Callable[[Results[Any]], Any] = tuple
     ) -> list[Any]:
-        """``fn`` of every partition, as tasks that are not started; ``form`` is what they return of
-        its results.
-        """
-        from dask.delayed import delayed
-
+        """Return ``fn`` of every partition as tasks, whose results take a ``form``."""
         reader = self.reader
 
         def visit(table: Any, k: int, first_row: int) -> Any:
@@ -146,52 +133,24 @@ class DaskSource(PassSource):
                 results = [] if block is None else [fn(block)]
             except ValueError as error:
                 raise type(error)(f"{error} [partition {k}]") from error
-            if report is not None:
-                report(k, len(table))
             return form((results, [len(table)]))
 
-        # What fn holds may be large: as a value of the graph it is sent to a worker once.
-        shared = delayed(visit, pure=False)
-        run = delayed(_call, pure=False)
         lengths = [0] * len(self._parts) if self._lengths is None else self._lengths
-        each = zip(self._parts, accumulate(lengths, initial=0), strict=False)
-        return [run(shared, part, k, first) for k, (part, first) in enumerate(each)]
+        first_rows = accumulate(lengths, initial=0)
+        return _tasks_of(visit, self._parts, range(len(self._parts)), first_rows)
 
 
-def _call(visit: Callable[..., T], table: Any, k: int, first_row: int) -> T:
-    return visit(table, k, first_row)
+def _tasks_of(fn: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
+    """Return the calls of a function as tasks that are not started."""
+    from dask.delayed import delayed
+
+    # What fn holds may be large: as a value of the graph it is sent to a worker once.
+    shared, run = delayed(fn, pure=False), delayed(_call, pure=False)
+    return [run(shared, *each) for each in zip(*arguments, strict=False)]
 
 
-@contextmanager
-def _partition_hook(progress: Progress, n_parts: int) -> Iterator[Report | None]:
-    """What tasks call when they have read a partition, if the pass has a hook."""
-    from dask.base import get_scheduler
-
-    rows: dict[int, int] = {}  # of each partition: one may be read again when a worker is lost
-
-    def add(k: int, n_rows: int) -> None:
-        rows[k] = n_rows
-        progress.reach_parts(dict(rows), n_parts)  # a copy: other threads go on adding
-
-    scheduler = get_scheduler()
-    client = getattr(scheduler, "__self__", None)
-    if progress.hook is None or getattr(scheduler, "__module__", "") == "dask.multiprocessing":
-        yield None  # processes without a cluster say nothing on their way
-    elif client is None:  # threads of this process
-        yield add
-    else:
-        topic = f"unnaive-{uuid4()}"
-        client.subscribe_topic(topic, lambda event: add(*event[1]))
-        try:
-            yield partial(_log_event, topic)
-        finally:
-            client.unsubscribe_topic(topic)
-
-
-def _log_event(topic: str, k: int, n_rows: int) -> None:
-    from distributed import get_worker
-
-    get_worker().log_event(topic, (k, n_rows))
+def _call(fn: Callable[..., T], *arguments: Any) -> T:
+    return fn(*arguments)
 
 
 def tree_of_sums(level: list[Any], add: Callable[[T, T], T]) -> list[Any]:
@@ -207,7 +166,7 @@ def tree_of_sums(level: list[Any], add: Callable[[T, T], T]) -> list[Any]:
 def add_results(add: Callable[[T, T], T], parts: Sequence[Results[T]]) -> Results[T]:
     """The sum of some results, and the rows of all partitions."""
     every = [result for results, _ in parts for result in results]
-    return sum_of(every, add), [n for _, lengths in parts for n in lengths]
+    return [reduce(add, every)] if every else [], [n for _, lengths in parts for n in lengths]
 
 
 def compute(tasks: Sequence[Any], keep: bool = False) -> Any:
@@ -239,3 +198,112 @@ def n_threads() -> int:
         return max(1, sum(get_client().nthreads().values()))
     except (ImportError, ValueError):  # no cluster: threads of this machine
         return os.cpu_count() or 1
+
+
+# Records --------------------------------------------------------------------------------------
+
+
+class Kept(Generic[R]):
+    """What stays on a worker: records or states of a partition, and results that came with them.
+
+    It has a size: Dask would take arrays in records for nothing, have other workers fetch copies of
+    them, and spill too late. It is no list, which Dask would look into.
+    """
+
+    def __init__(self, each: list[R], results: Results[Any]) -> None:
+        self.each, self.results = each, results
+
+    def __sizeof__(self) -> int:
+        return super().__sizeof__() + size_of([self.each, self.results])
+
+
+def kept_records(visited: Results[tuple[R | None, Any]]) -> Kept[R]:
+    """Records of blocks, of which some have no rows, with the results that came with them."""
+    pairs, lengths = visited
+    each = [record for record, _ in pairs if record is not None]
+    return Kept(each, ([result for _, result in pairs], lengths))
+
+
+def _results(kept: Kept[Any]) -> Results[Any]:
+    return kept.results
+
+
+class DaskRecords(Releasing, Generic[R]):
+    """Records of partitions, each a list of one or none."""
+
+    def __init__(self) -> None:
+        self._records: list[Any] = []
+        self._states: list[Any] = []
+
+    def keep(self, tasks: list[Any], add: Callable[[T, T], T]) -> Results[T]:
+        """Keep what tasks make (`Kept` records), and sum the results that come with it."""
+        self._records, total = self._run(tasks, add)
+        self._states = [None] * len(self._records)
+        return total
+
+    def reduce(
+        self, fn: Callable[[R, Any], T], add: Callable[[T, T], T], name: str = "visiting rows"
+    ) -> T:
+        with log_pass(name):
+            (total,), _ = add_results(add, compute(tree_of_sums(self._tasks(_visitor(fn)), add)))
+        return total
+
+    def advance(
+        self,
+        fn: Callable[[R, Any], tuple[Any, T]],
+        add: Callable[[T, T], T],
+        name: str = "visiting rows",
+    ) -> T:
+        def visit(records: list[R], states: list[Any]) -> Kept[Any]:
+            pairs = [fn(*both) for both in zip(records, states, strict=True)]
+            return Kept([state for state, _ in pairs], ([result for _, result in pairs], []))
+
+        with log_pass(name):
+            tasks, self._states = self._tasks(visit), []
+            self._states, ((total,), _) = self._run(tasks, add)
+        return total
+
+    def each(self, fn: Callable[[R, Any], T], name: str = FETCHING) -> Iterator[T]:
+        tasks, step = self._tasks(_visitor(fn)), 2 * n_threads()
+        with log_pass(name):
+            for k in range(0, len(tasks), step):  # results of so many records are here at a time
+                for results, _ in compute(tasks[k : k + step]):
+                    yield from results
+
+    def release(self) -> None:
+        self._records, self._states = [], []  # Dask forgets what nobody knows of any more
+
+    def _tasks(self, visit: Callable[[list[R], list[Any]], Any]) -> list[Any]:
+        """Return ``visit`` of the records and states of every partition as tasks."""
+        return _tasks_of(partial(_visit, visit), self._records, self._states)
+
+    def _run(self, tasks: list[Any], add: Callable[[T, T], T]) -> tuple[list[Any], Results[T]]:
+        """Tasks that return what is kept: it stays where it is, and the results of all are summed.
+
+        Tasks are forgotten as soon as they are on their way (the list is empty then), and with them
+        the states that they replace: a worker has room for the next state of a partition when that
+        of another is there.
+        """
+        from dask.delayed import delayed
+
+        results = delayed(_results, pure=False)
+        sums = tree_of_sums([results(task) for task in tasks], add)
+        started = list(compute([*tasks, *sums], keep=True))
+        kept, sums = started[: len(tasks)], started[len(tasks) :]
+        tasks.clear()
+        try:
+            total = add_results(add, compute(sums))
+        except BaseException:
+            for known in (started, kept, sums):
+                known.clear()  # an error remembers this place, and what is known here stays there
+            raise
+        return kept, total
+
+
+def _visitor(fn: Callable[[R, Any], T]) -> Callable[[list[R], list[Any]], Results[T]]:
+    """``fn`` of every record and its state."""
+    return lambda records, states: ([fn(*b) for b in zip(records, states, strict=True)], [])
+
+
+def _visit(visit: Callable[..., T], records: Kept[Any], states: Kept[Any] | None) -> T:
+    return visit(records.each, [None] * len(records.each) if states is None else states.each)

@@ -15,13 +15,12 @@ from __future__ import annotations
 
 import functools
 import logging
-import pickle
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
-from unnaive.table.passes import CODING, WorkerHook, WorkerPass
+from unnaive.table.passes import CODING
 from unnaive.table.storage import Storage, stored
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ class Records(Protocol[R_co]):
 class Releasing:
     """Base of records: what they hold is released when their context is left."""
 
-    n_passes = 0
+    storage = Storage()  # workers of a cluster have room of their own
 
     def release(self) -> None:
         raise NotImplementedError
@@ -125,42 +124,12 @@ class MemoryRecords(Releasing, Generic[R]):
         self.states.clear()
 
 
-class AwayRecords(Releasing):
-    """Base of records on workers: their passes are numbered, logged and told to a hook."""
-
-    storage = Storage()  # workers have room of their own
-    hook: WorkerHook | None = None
-
-    @contextmanager
-    def _log_pass(self, name: str, fn: Any) -> Iterator[Callable[[Any], None]]:
-        """A pass; what is given is called with all that has been sent here."""
-        start, received = time.perf_counter(), 0
-        is_told = self.hook is not None or _log.isEnabledFor(logging.INFO)
-
-        def came(thing: Any) -> None:
-            nonlocal received
-            received += pickled_size(thing) if is_told else 0
-
-        yield came
-        self.n_passes += 1
-        if is_told:
-            seconds = time.perf_counter() - start
-            done = WorkerPass(self.n_passes, name, seconds, pickled_size(fn), received)
-            _log.info("%s", done)
-            if self.hook is not None:
-                self.hook(done)
-
-
-def pickled_size(things: Any) -> int:
-    """Bytes of what is sent, as it is sent."""
-    try:
-        return len(pickle.dumps(things, protocol=5))
-    except (pickle.PicklingError, AttributeError, TypeError):  # functions inside functions
-        try:
-            from cloudpickle import dumps  # type: ignore[import-untyped]  # comes with Dask
-        except ImportError:
-            from pyspark.cloudpickle import dumps
-        return len(dumps(things))
+@contextmanager
+def log_pass(name: str) -> Iterator[None]:
+    """Log how long a pass on the workers of a cluster takes."""
+    start = time.perf_counter()
+    yield
+    _log.info("%s on workers: %.2f s", name, time.perf_counter() - start)
 
 
 def keep_records(

@@ -1,40 +1,28 @@
-"""Rows in a Spark DataFrame: Python workers read partitions as Arrow, and add up what they find."""
+"""Rows in a Spark DataFrame: Python workers read partitions as Arrow, and add up what they find.
+
+Coded rows that stay on the workers, and what a model knows of them, are rows of a DataFrame that
+Spark keeps: pickles of a record and its state. A pass that changes states makes a new DataFrame of
+the last one. What is lost with an executor Spark makes again, from the rows if it must.
+"""
 
 from __future__ import annotations
 
+import gc
+import pickle
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from threading import Event, Thread
-from typing import Any, TypeVar
+from contextlib import suppress
+from functools import cache, reduce
+from typing import Any, Generic, TypeVar
 
 from unnaive.table.answers import Lines, answer_table, first_answer, tabular
 from unnaive.table.arrow import BlockReader, block_rows, no_rows
-from unnaive.table.packets import (
-    KEPT,
-    PACKET,
-    Union,
-    acknowledge,
-    adder,
-    pack,
-    spare_imports,
-    sum_of,
-    tables,
-    unpack,
-)
-from unnaive.table.passes import (
-    ANSWERING,
-    CODING,
-    COUNTING,
-    ChangedRowsError,
-    PassSource,
-    Progress,
-)
-from unnaive.table.records import Records
+from unnaive.table.passes import ANSWERING, CODING, COUNTING, ChangedRowsError, PassSource
+from unnaive.table.records import FETCHING, Records, Releasing, log_pass
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
 from unnaive.table.source import Block, join_answers
-from unnaive.table.spark_files import RecordFiles
 from unnaive.table.storage import Storage
 
 R = TypeVar("R")
@@ -42,8 +30,12 @@ T = TypeVar("T")
 
 FAN = 8  # results that one task, or the driver, adds
 TASKS = 4  # for each core: partitions beyond that are summed by the task that reads them
-LOOK = 0.2  # seconds between looks at what tasks have done
 PART_BITS = 33  # rows of a partition that can be told apart where there is no row_id
+DEPTH = 50  # passes after which Spark forgets how states were made: plans grow with each
+DATA_ERRORS = (ValueError, TypeError, ChangedRowsError)  # the same the next time: no task retries
+# Columns in the words of SQL: a result of some rows of a partition, or a record and its state.
+PACKET = "part int, seen bigint, result binary"
+KEPT = f"{PACKET}, record binary, state binary"
 
 
 def open_scan(
@@ -83,12 +75,11 @@ class SparkSource(PassSource):
         tasks = TASKS * cores(self.frame)
         rows = _numbered(self.frame, self.reader.columns).coalesce(tasks)
         with self.begin_pass(name) as progress:
-            with _partition_counts(progress, self.frame) as counts:
-                packets = rows.mapInArrow(_visitor(self.reader, fn, counts, add), PACKET)
-                total, seen = tree_of_sums(packets, tasks, add)
+            packets = rows.mapInArrow(_block_visitor(self.reader, fn, add), PACKET)
+            total, seen = tree_of_sums(packets, tasks, add)
             if not total:
                 raise no_rows(seen)
-            progress.reach(seen)
+            progress.add(seen)
         return total[0]
 
     def each(self, fn: Callable[[Block], T], name: str = CODING) -> Iterator[T]:
@@ -101,8 +92,8 @@ class SparkSource(PassSource):
             frame = frame.orderBy(frame.columns[reader.columns.index(reader.row_id)])
 
         # Workers do their share at the same time, and keep it until it is fetched, in order.
-        with self.begin_pass(name) as progress, _partition_counts(progress, frame) as counts:
-            kept = frame.mapInArrow(_visitor(reader, fn, counts), PACKET)
+        with self.begin_pass(name) as progress:
+            kept = frame.mapInArrow(_block_visitor(reader, fn), PACKET)
             kept.persist(StorageLevel.MEMORY_AND_DISK)
             try:
                 kept.count()
@@ -114,29 +105,25 @@ class SparkSource(PassSource):
                         yield unpack(row.result)
                 if not some:
                     raise no_rows(seen)
-                progress.reach(seen)
+                progress.add(seen)
             finally:
                 kept.unpersist()
 
     def keep_away(
         self, fn: Callable[[Block], tuple[R, T]], add: Callable[[T, T], T], name: str = CODING
     ) -> tuple[Records[R], T]:
-        from unnaive.table.spark_records import SparkRecords
-
         if self.reader.row_id is None:
             _warn_of_order()
         tasks = TASKS * cores(self.frame)
         frame = _numbered(self.frame, self.reader.columns).coalesce(tasks)
-        with self.begin_pass(name) as progress, _partition_counts(progress, frame) as counts:
-            records: SparkRecords[R] = SparkRecords(tasks)
-            records.hook = self._worker_hook
-            visit = _visitor(self.reader, fn, counts, add, records.files)
-            packets = frame.mapInArrow(visit, KEPT)
-            total, seen = records.keep(packets, add)
+        records: SparkRecords[R] = SparkRecords(tasks)
+        with self.begin_pass(name) as progress:
+            visit = _block_visitor(self.reader, fn, add, keeps=True)
+            total, seen = records.keep(frame.mapInArrow(visit, KEPT), add)
             if not total:
                 records.release()
                 raise no_rows(seen)
-            progress.reach(seen)
+            progress.add(seen)
         return records, total[0]
 
     def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:
@@ -158,7 +145,7 @@ class SparkSource(PassSource):
         out = list(dict.fromkeys([*old, *new.column_names]))
 
         def answer_all(batches: Iterable[Any]) -> Iterator[Any]:
-            for table in tables(batches, 1, old):
+            for table in _tables(batches, 1, old):
                 block = reader.read(table)
                 if block is not None:
                     answer = fn(block)
@@ -174,62 +161,107 @@ class SparkSource(PassSource):
         return _numbered(frame, old).mapInArrow(answer_all, StructType(fields)).toDF(*out)
 
 
-def _visitor(
+def _block_visitor(
     reader: BlockReader,
     fn: Callable[[Block], Any],
-    counts: Any,
     add: Callable[[Any, Any], Any] | None = None,
-    files: RecordFiles | None = None,
+    keeps: bool = False,
 ) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """What a task does with its batches: the results of blocks, or their sum, and the rows seen.
+    """Return what a task does with its rows: make packets of the results of blocks, or their sum.
 
-    With ``files``, results come with records, which are kept there.
+    With ``keeps``, results come with records, which have packets of their own.
     """
 
     def visit(batches: Iterable[Any]) -> Iterator[Any]:
         from pyspark import TaskContext
 
-        acknowledge()
         context = TaskContext.get()
         assert context is not None
         part = context.partitionId()
         first = at = part << PART_BITS
         total: list[Any] = []
-        write = None if files is None else files.writer(part)
         try:
-            for table in tables(batches, block_rows(len(reader.columns)), reader.columns):
+            for table in _tables(batches, block_rows(len(reader.columns)), reader.columns):
                 block = reader.read(table, at)
                 at += len(table)
                 results: list[Any] = [] if block is None else [fn(block)]
-                if write is not None:
-                    yield from (write(record) for record, _ in results if record is not None)
+                if keeps:
+                    yield from (_kept(part, record) for record, _ in results if record is not None)
                     results = [result for _, result in results]
                 if add is None:
-                    yield from (pack(part, 0, result) for result in results)
-                else:
-                    total = sum_of([*total, *results], add)
-            if counts is not None:
-                counts.add({part: (at - first, context.stageId())})
-            yield pack(part, at - first, *total, kept=write is not None)
-        except (
-            ValueError,
-            TypeError,
-            ChangedRowsError,
-        ) as error:  # the data are wrong, and will be the next time
-            yield pack(part, 0, type(error)(f"{error} [partition {part}]"), kept=write is not None)
-        spare_imports()
+                    yield from (_packet(part, 0, result) for result in results)
+                elif results:
+                    total = [reduce(add, [*total, *results])]
+            yield _packet(part, at - first, *total, keeps=keeps)
+        except DATA_ERRORS as error:
+            yield _packet(part, 0, type(error)(f"{error} [partition {part}]"), keeps=keeps)
 
     return visit
 
 
+def _tables(batches: Iterable[Any], n_rows: int, names: Sequence[str]) -> Iterator[Any]:
+    """Yield batches put together until there are rows enough for a block, with their names."""
+    import pyarrow as pa
+
+    waiting: list[Any] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(map(len, waiting)) >= n_rows:
+            yield pa.Table.from_batches(waiting).rename_columns(names)
+            waiting = []
+    if waiting:
+        yield pa.Table.from_batches(waiting).rename_columns(names)
+
+
+def _packet(part: int, seen: int, *results: Any, keeps: bool = False) -> Any:
+    """Return a batch of one row: a partition, its number of rows, and a result, error or none."""
+    pickled = pickle.dumps(results[0], protocol=5) if results else None
+    return _batch(part, seen, pickled, *([None, None] if keeps else []))
+
+
+def _kept(part: int, record: Any, state: Any = None) -> Any:
+    """Return a batch of one row: a record and its state."""
+    given = (record, state)
+    return _batch(part, 0, None, *(pickle.dumps(thing, protocol=5) for thing in given))
+
+
+def _batch(*values: Any) -> Any:
+    import pyarrow as pa
+
+    kinds = {
+        "part": pa.int32(), "seen": pa.int64(), "result": pa.binary(), "record": pa.binary(),
+        "state": pa.binary(),
+    }  # fmt: skip
+    schema = pa.schema(list(kinds.items())[: len(values)])
+    return pa.record_batch([[value] for value in values], schema=schema)
+
+
+def unpack(packet: bytes) -> Any:
+    """Return a result; an error of the data is raised here, as itself."""
+    result = pickle.loads(packet)
+    if isinstance(result, Exception):
+        raise result
+    return result
+
+
 def tree_of_sums(packets: Any, tasks: int, add: Callable[[T, T], T]) -> tuple[list[T], int]:
-    """The sum of the results in packets of so many tasks, if there are any, and the rows seen."""
+    """Return the sum of the results in packets of so many tasks, if any, and the rows seen."""
+
+    def sum_packets(batches: Iterable[Any]) -> Iterator[Any]:
+        rows = [row for batch in batches for row in batch.to_pylist()]
+        part, seen = max((row["part"] for row in rows), default=0), sum(row["seen"] for row in rows)
+        try:
+            results = [unpack(row["result"]) for row in rows if row["result"]]
+            yield _packet(part, seen, *([reduce(add, results)] if results else []))
+        except DATA_ERRORS as error:
+            yield _packet(part, seen, error)
+
     while tasks > FAN:
         tasks = -(-tasks // FAN)
-        packets = packets.repartition(tasks, "part").mapInArrow(adder(add), PACKET)
+        packets = packets.repartition(tasks, "part").mapInArrow(sum_packets, PACKET)
     parts = packets.collect()
     results = [unpack(part.result) for part in parts if part.result]
-    return sum_of(results, add), sum(part.seen for part in parts)
+    return [reduce(add, results)] if results else [], sum(part.seen for part in parts)
 
 
 def _warn_of_order() -> None:
@@ -241,33 +273,8 @@ def _warn_of_order() -> None:
     )
 
 
-@contextmanager
-def _partition_counts(progress: Progress, frame: Any) -> Iterator[Any]:
-    """What tasks add their rows to when they are done, if the pass has a hook."""
-    context = getattr(frame.sparkSession, "sparkContext", None)  # Spark Connect has none
-    if progress.hook is None or context is None:
-        yield None
-        return
-    counts, over = context.accumulator({}, Union()), Event()
-
-    def look() -> None:
-        while not over.wait(LOOK):
-            parts = counts.value
-            stages = {context.statusTracker().getStageInfo(stage) for _, stage in parts.values()}
-            for stage in stages - {None}:
-                progress.reach_parts({part: n for part, (n, _) in parts.items()}, stage.numTasks)
-
-    thread = Thread(target=look, daemon=True)
-    thread.start()
-    try:
-        yield counts
-    finally:
-        over.set()
-        thread.join()
-
-
 def _numbered(frame: Any, names: Sequence[str]) -> Any:
-    """Some columns, numbered: ``mapInArrow`` takes dots and backticks in names for syntax."""
+    """Return some columns, numbered: ``mapInArrow`` takes dots and backticks for syntax."""
     quoted = ["`" + name.replace("`", "``") + "`" for name in names]
     return frame.select(*quoted).toDF(*_places(names))
 
@@ -279,3 +286,106 @@ def _places(names: Sequence[str]) -> list[str]:
 def cores(frame: Any) -> int:
     context = getattr(frame.sparkSession, "sparkContext", None)  # Spark Connect has none
     return FAN if context is None else int(context.defaultParallelism)
+
+
+# Records --------------------------------------------------------------------------------------
+
+
+class SparkRecords(Releasing, Generic[R]):
+    """Records of partitions, of which there are at most ``tasks``."""
+
+    def __init__(self, tasks: int) -> None:
+        self._tasks = tasks
+        self._frame: Any = None
+        self._n_passes = 0
+
+    def keep(self, packets: Any, add: Callable[[T, T], T]) -> tuple[list[T], int]:
+        """Keep the records and states in packets; return the sum of the results there, and rows."""
+        from pyspark import StorageLevel
+
+        old, new = self._frame, packets.persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            sums = tree_of_sums(new.select("part", "seen", "result"), self._tasks, add)
+        except BaseException:
+            _forget(new)
+            raise
+        self._frame = new
+        _forget(old)
+        return sums
+
+    def reduce(
+        self, fn: Callable[[R, Any], T], add: Callable[[T, T], T], name: str = "visiting rows"
+    ) -> T:
+        def visit(batches: Iterable[Any]) -> Iterator[Any]:
+            results = [(part, fn(record, state)) for part, record, state in _records(batches)]
+            if results:
+                yield _packet(results[0][0], 0, reduce(add, [result for _, result in results]))
+
+        with log_pass(name):
+            packets = self._frame.select("part", "record", "state").mapInArrow(visit, PACKET)
+            (total,), _ = tree_of_sums(packets, self._tasks, add)
+        return total
+
+    def advance(
+        self,
+        fn: Callable[[R, Any], tuple[Any, T]],
+        add: Callable[[T, T], T],
+        name: str = "visiting rows",
+    ) -> T:
+        def visit(batches: Iterable[Any]) -> Iterator[Any]:
+            total: list[T] = []
+            for part, record, state in _records(batches):
+                new, result = fn(record, state)
+                yield _kept(part, record, new)
+                total = [reduce(add, [*total, result])]
+            if total:
+                yield _packet(part, 0, *total, keeps=True)
+
+        with log_pass(name):
+            packets = self._frame.select("part", "record", "state").mapInArrow(visit, KEPT)
+            self._n_passes += 1
+            if self._n_passes % DEPTH == 0:
+                packets = packets.localCheckpoint()
+            (total,), _ = self.keep(packets, add)
+        return total
+
+    def each(self, fn: Callable[[R, Any], T], name: str = FETCHING) -> Iterator[T]:
+        def visit(batches: Iterable[Any]) -> Iterator[Any]:
+            for part, record, state in _records(batches):
+                yield _packet(part, 0, fn(record, state))
+
+        with log_pass(name):
+            packets = self._frame.select("part", "record", "state").mapInArrow(visit, PACKET)
+            for row in packets.toLocalIterator(prefetchPartitions=True):
+                yield unpack(row.result)
+
+    def release(self) -> None:
+        frame, self._frame = self._frame, None
+        _forget(frame)
+
+
+@cache
+def _freeze(n_modules: int) -> None:  # noqa: ARG001
+    """Leave all that is imported out of garbage collection.
+
+    A Python worker of Spark collects after every task, which takes longer than a pass over few
+    rows where models and their libraries are imported.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+def _forget(frame: Any) -> None:
+    if frame is not None:
+        with suppress(Exception):  # a session that has ended has forgotten it
+            frame.unpersist()
+
+
+def _records(batches: Iterable[Any]) -> Iterator[tuple[int, Any, Any]]:
+    """Yield the partition, record and state of each row that has a record."""
+    _freeze(len(sys.modules))
+    for batch in batches:
+        columns = (batch["part"], batch["record"], batch["state"])
+        for part, record, state in zip(*columns, strict=True):
+            if record.is_valid:
+                yield part.as_py(), *(pickle.loads(x.as_buffer()) for x in (record, state))
