@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from unnaive.table.dask_records import DaskRecords, Kept
 
 from clusters import (
     KILLED,
@@ -50,8 +51,6 @@ from unnaive.models._em import EMSearch
 from unnaive.models.boosted import BoostingRounds
 from unnaive.table import dask_records
 from unnaive.table.dask import DaskSource
-from unnaive.table.dask_records import DaskRecords, Kept
-from unnaive.table.passes import WorkerPass
 
 ONE_OF_EACH = [*{type(e): e for e in reversed(ESTIMATORS)}.values()]  # the first of every class
 BOOSTED = BoostedNaiveBayesClassifier(n_estimators=3, early_stopping=True, random_state=1)
@@ -200,23 +199,6 @@ def test_nothing_stays_on_workers_after_ctrl_c(estimator, number, monkeypatch, d
     with pytest.raises(KeyboardInterrupt):
         model.fit(scan(frame, "label", columns=["age", "city"]))
     assert nothing_stays(dask_client)
-
-
-@pytest.mark.parametrize("estimator", [QUICK[0], QUICK[3]], ids=repr)
-def test_passes_on_workers_are_in_the_log_and_in_the_facts_of_tasks(estimator, caplog):
-    table, record = awkward_table(), Record()
-    frame = parted(as_pandas(table), PARTS[2])
-    names = features(table).column_names
-    caplog.set_level("INFO", "unnaive")
-    with dask.config.set(scheduler="threads"):
-        told = clone(estimator).set_callbacks(record)
-        told.fit(scan(frame, "label", columns=names))
-        passes = [one for facts in record.facts for one in facts["worker_passes"]]
-        logged = [line for line in caplog.messages if "on workers" in line]
-        assert logged == [str(WorkerPass(**one)) for one in passes]
-        assert [one["number"] for one in passes] == list(range(1, len(passes) + 1))
-        assert all(one["bytes_sent"] > 0 and one["seconds"] > 0 for one in passes)
-        assert sum(one["bytes_received"] for one in passes) > 0
 
 
 def nothing_stays(client):

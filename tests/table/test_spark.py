@@ -105,7 +105,7 @@ def test_a_python_worker_killed_in_a_later_pass_loses_nothing(
     assert not left()
 
 
-@pytest.mark.parametrize("depth", [2, 50])
+@pytest.mark.parametrize("depth", [2, 16])
 def test_records_that_spark_has_lost_are_made_again(table, seven, monkeypatch, left, depth):
     """Also where Spark has forgotten how earlier states were made."""
     real, passes = SparkRecords.advance, []
@@ -113,7 +113,7 @@ def test_records_that_spark_has_lost_are_made_again(table, seven, monkeypatch, l
     def losing(self, *given):
         passes.append(given)
         if len(passes) == 4:
-            self._frame.unpersist(blocking=True)
+            self._kept.unpersist(blocking=True)
         return real(self, *given)
 
     monkeypatch.setattr(spark_module, "DEPTH", depth)

@@ -31,7 +31,9 @@ T = TypeVar("T")
 FAN = 8  # results that one task, or the driver, adds
 TASKS = 4  # for each core: partitions beyond that are summed by the task that reads them
 PART_BITS = 33  # rows of a partition that can be told apart where there is no row_id
-DEPTH = 50  # passes after which Spark forgets how states were made: plans grow with each
+DEPTH = 16  # passes after which Spark forgets how states were made: its stack is not deep
+    16  # passes after which Spark forgets how states were made: long histories overflow its stack
+)
 DATA_ERRORS = (ValueError, TypeError, ChangedRowsError)  # the same the next time: no task retries
 # Columns in the words of SQL: a result of some rows of a partition, or a record and its state.
 PACKET = "part int, seen bigint, result binary"
@@ -296,20 +298,25 @@ class SparkRecords(Releasing, Generic[R]):
 
     def __init__(self, tasks: int) -> None:
         self._tasks = tasks
-        self._frame: Any = None
+        self._kept: Any = None  # rows that Spark keeps
+        self._frame: Any = None  # the same rows, to ask for
         self._n_passes = 0
 
     def keep(self, packets: Any, add: Callable[[T, T], T]) -> tuple[list[T], int]:
         """Keep the records and states in packets; return the sum of the results there, and rows."""
         from pyspark import StorageLevel
 
-        old, new = self._frame, packets.persist(StorageLevel.MEMORY_AND_DISK)
+        new = packets.persist(StorageLevel.MEMORY_AND_DISK)
         try:
             sums = tree_of_sums(new.select("part", "seen", "result"), self._tasks, add)
+            self._n_passes += 1
+            if self._n_passes % DEPTH == 0:
+                kept, new = new, new.localCheckpoint()
+                _forget(kept)
+            old, self._kept, self._frame = self._kept, new, _without_plan(new)
         except BaseException:
             _forget(new)
             raise
-        self._frame = new
         _forget(old)
         return sums
 
@@ -343,9 +350,6 @@ class SparkRecords(Releasing, Generic[R]):
 
         with log_pass(name):
             packets = self._frame.select("part", "record", "state").mapInArrow(visit, KEPT)
-            self._n_passes += 1
-            if self._n_passes % DEPTH == 0:
-                packets = packets.localCheckpoint()
             (total,), _ = self.keep(packets, add)
         return total
 
@@ -360,8 +364,22 @@ class SparkRecords(Releasing, Generic[R]):
                 yield unpack(row.result)
 
     def release(self) -> None:
-        frame, self._frame = self._frame, None
-        _forget(frame)
+        kept, self._kept, self._frame = self._kept, None, None
+        _forget(kept)
+
+
+def _without_plan(frame: Any) -> Any:
+    """Return the rows of a frame as one that does not say how they were made.
+
+    Spark would plan all earlier passes anew for each. It still knows how to make lost rows again.
+    """
+    from pyspark.sql import DataFrame
+
+    if not hasattr(frame, "_jdf"):  # Spark Connect
+        return frame.localCheckpoint()
+    rows, session = frame._jdf.queryExecution().toRdd(), frame.sparkSession
+    java = session._jsparkSession.internalCreateDataFrame(rows, frame._jdf.schema(), False)
+    return DataFrame(java, session)
 
 
 @cache
@@ -379,6 +397,7 @@ def _forget(frame: Any) -> None:
     if frame is not None:
         with suppress(Exception):  # a session that has ended has forgotten it
             frame.unpersist()
+            frame._jdf.queryExecution().logical().rdd().unpersist(False)  # of a checkpoint
 
 
 def _records(batches: Iterable[Any]) -> Iterator[tuple[int, Any, Any]]:
