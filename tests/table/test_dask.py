@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from unnaive.table.dask_records import DaskRecords, Kept
 
 from clusters import (
     KILLED,
@@ -49,8 +48,8 @@ from unnaive import (
 from unnaive.models import held_out
 from unnaive.models._em import EMSearch
 from unnaive.models.boosted import BoostingRounds
-from unnaive.table import dask_records
-from unnaive.table.dask import DaskSource
+from unnaive.table import dask as dask_module
+from unnaive.table.dask import DaskRecords, DaskSource, Kept
 
 ONE_OF_EACH = [*{type(e): e for e in reversed(ESTIMATORS)}.values()]  # the first of every class
 BOOSTED = BoostedNaiveBayesClassifier(n_estimators=3, early_stopping=True, random_state=1)
@@ -195,7 +194,7 @@ def test_nothing_stays_on_workers_after_ctrl_c(estimator, number, monkeypatch, d
     if number is None:
         model.set_callbacks(Record(press_at_a_round))
     else:
-        interrupt(monkeypatch, dask_records, "compute", number)
+        interrupt(monkeypatch, dask_module, "compute", number)
     with pytest.raises(KeyboardInterrupt):
         model.fit(scan(frame, "label", columns=["age", "city"]))
     assert nothing_stays(dask_client)

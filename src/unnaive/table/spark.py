@@ -32,8 +32,6 @@ FAN = 8  # results that one task, or the driver, adds
 TASKS = 4  # for each core: partitions beyond that are summed by the task that reads them
 PART_BITS = 33  # rows of a partition that can be told apart where there is no row_id
 DEPTH = 16  # passes after which Spark forgets how states were made: its stack is not deep
-    16  # passes after which Spark forgets how states were made: long histories overflow its stack
-)
 DATA_ERRORS = (ValueError, TypeError, ChangedRowsError)  # the same the next time: no task retries
 # Columns in the words of SQL: a result of some rows of a partition, or a record and its state.
 PACKET = "part int, seen bigint, result binary"
