@@ -35,14 +35,14 @@ from unnaive.common.threads import in_threads
 from unnaive.counts import CountTable
 from unnaive.counts.encoded_rows import GRAIN, CodedRows, table_of
 from unnaive.encode import GRID_LIMIT
-from unnaive.encode.coders import AnyCoder, coder_sizes, column_slots
+from unnaive.encode.coders import AnyCoder, column_slots
 from unnaive.encode.hashing import branch_seeds, draw_uniform
 from unnaive.estimator import Progress
 from unnaive.models.base import Binned, FirstPass, NaiveBayesEnsemble, check_calibration
 from unnaive.models.held_out import CalibrationRows, score_rows
 from unnaive.table import Block
 from unnaive.table.records import Records
-from unnaive.table.storage import Storage
+from unnaive.table.storage import Storage, stretches
 
 ALGORITHMS = ("real", "probability", "m1", "samme")
 MIN_PRIOR_ALPHA = 0.5  # after the first round a class may have hardly any weight left
@@ -52,6 +52,7 @@ MAX_RESTARTS = 25  # as often as Bauer and Kohavi start again
 FRESH_LOW, FRESH_HIGH = 0.9, 1.1  # Wiering's fresh weights
 MAX_MARGIN = 36.0  # a probability below 2**-52 moves a weight no further
 MAX_LOG_WEIGHT = 64.0
+REPLAY_ROWS = 1 << 11  # so many rows of all rounds stay in cache
 TINY = 1e-200  # in place of 0 under a logarithm
 LOSS_GRAIN = 2.0**-30
 MAX_MEAN = 16.0  # of weights whose rounding still tells them apart, or 1 / MAX_MEAN
@@ -490,20 +491,22 @@ class BoostingRounds:
         ``scores`` is OUT, rows x (1 + columns) x classes; evidence of columns is the sum of the
         rounds.
         """
-        y, alpha, columns = rows.groups, self.smoothing.alpha, []
+        y, alpha = rows.groups.astype(np.intp), self.smoothing.alpha
+        votes = np.array([one.vote for one in rounds])
+        units = np.stack([*self.replay(rounds, rows)])
         for j, coder in enumerate(self.binned.coarse.coders):
-            first = first_value(rounds[0].counts.attribute(j), self.smoothing.missing)
-            slots = column_slots(block, j, coder)
-            spoken = np.flatnonzero((slots >= first) & (slots <= coder_sizes([coder])[0]))
-            columns.append((j, first, slots[spoken], spoken))
-            scores[spoken, 1 + j, y[spoken]] = 0.0
-        for one, unit in zip(rounds, self.replay(rounds, rows), strict=True):
-            for j, first, slots, spoken in columns:
-                counts, own = one.counts.attribute(j)[:, first:-1], y[spoken]
-                left = np.maximum(counts[own, slots - first] - unit[spoken], 0.0) + alpha
-                whole = np.maximum(counts.sum(axis=1)[own] - unit[spoken], 0.0)
-                share = left / np.maximum(whole + alpha * counts.shape[1], TINY)
-                scores[spoken, 1 + j, own] += one.vote * np.log(np.maximum(share, TINY))
+            counts = np.stack([one.counts.attribute(j) for one in rounds])
+            first, n_slots = first_value(counts[0], self.smoothing.missing), counts.shape[2]
+            totals = counts[:, :, first:-1].sum(axis=2)
+            slots = column_slots(block, j, coder).astype(np.intp)
+            cells, counts = y * n_slots + slots, counts.reshape(len(rounds), -1)
+            for part in stretches(rows.n_rows, REPLAY_ROWS):
+                left = np.maximum(counts.take(cells[part], axis=1) - units[:, part], 0.0) + alpha
+                whole = np.maximum(totals.take(y[part], axis=1) - units[:, part], 0.0)
+                left /= np.maximum(whole + alpha * (n_slots - 1 - first), TINY)
+                own = votes @ np.log(np.maximum(left, TINY))
+                is_value = (slots[part] >= first) & (slots[part] < n_slots - 1)
+                scores[part][np.arange(len(own)), 1 + j, y[part]] = np.where(is_value, own, 0.0)
 
     def replay(self, rounds: Sequence[Round], rows: CodedRows) -> Iterator[NDArray[np.float64]]:
         """Yield what each row counted in each round, had it a sample weight of 1."""
