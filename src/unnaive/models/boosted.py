@@ -24,12 +24,7 @@ from unnaive.bayes.calibration import HeldOut
 from unnaive.bayes.coded import coded_scores, judge, own_probabilities
 from unnaive.bayes.estimate import first_value, log_prior
 from unnaive.bayes.left_out import scorer_without_one
-from unnaive.bayes.scoring import (
-    LEAST_SHARE,
-    add_scorers,
-    log_probabilities,
-    stack_scorers,
-)
+from unnaive.bayes.scoring import LEAST_SHARE, add_scorers, log_probabilities, stack_scorers
 from unnaive.common.checks import FINITE, check_number, check_values, check_word, expect
 from unnaive.common.threads import in_threads
 from unnaive.counts import CountTable
@@ -207,9 +202,8 @@ max_categories, grid_limit :
         rows = split_rows(binned, self.validation_fraction if self.early_stopping else 0.0)
         with rows.records:
             booster = self._booster(binned, rows)
-            progress = booster.progress
             rounds = booster.run(self._first_round(booster))
-            progress.finish()
+            booster.progress.finish()
         self._rounds = booster, rounds
         self.estimator_weights_ = np.array([one.vote for one in rounds])
         self.estimator_errors_ = np.array([one.error for one in rounds])
@@ -220,27 +214,19 @@ max_categories, grid_limit :
         return self._combine(rounds, binned)
 
     def _booster(self, binned: Binned, rows: LearningRows) -> BoostingRounds:
-        real, n_rounds = self.algorithm == "real", self.n_estimators
-        progress = Progress(
-            "boosting",
-            n_rounds,
-            "rounds",
-            n_rows=binned.first.summary.n_rows,
-            step="round",
-            steps=n_rounds,
-            hook=self._hook,
-        )
+        n_rounds, n_rows = self.n_estimators, binned.first.summary.n_rows
+        steps: dict[str, Any] = {"step": "round", "steps": n_rounds, "hook": self._hook}
         return BoostingRounds(
             binned,
             rows,
             self._smoothing,
             max(self.prior_alpha, MIN_PRIOR_ALPHA),
-            self._log_prior(binned) if real else None,
+            self._log_prior(binned) if self.algorithm == "real" else None,
             self.algorithm,
             n_rounds,
             self._learning_rate(),
             self.n_iter_no_change,
-            progress,
+            Progress("boosting", n_rounds, "rounds", n_rows=n_rows, **steps),
         )
 
     def _first_round(self, booster: BoostingRounds) -> Round:
@@ -286,8 +272,7 @@ max_categories, grid_limit :
         booster, rounds = self._rounds
         if booster.rows.holds_out:
             draws = draw_uniform(booster.binned.first.seed, rows.block.row_ids)
-            learning = draws >= self.validation_fraction
-            rows = rows.take(np.flatnonzero(learning))
+            rows = rows.take(np.flatnonzero(draws >= self.validation_fraction))
         if self.algorithm != "real":
             scores = booster.left_out_votes(rounds, booster.binned.coder(rows.block))
             return HeldOut(scores, rows.y, rows.sample_weight)
@@ -526,8 +511,8 @@ class BoostingRounds:
         """
         total, every = np.zeros((rows.n_rows, self.binned.n_classes)), np.arange(rows.n_rows)
         n_jobs, y = self.binned.first.n_jobs, rows.groups
+        counts = self.binned.coarse.counts
         for one in rounds:
-            counts = self.binned.coarse.counts
             without = scorer_without_one(one.scorer, one.counts, counts, self.smoothing)
             scores = coded_scores(rows, one.scorer, n_jobs)
             scores[every, y] = coded_scores(rows, without, n_jobs)[every, y]
@@ -544,15 +529,9 @@ class BoostingRounds:
 
     def _pass(self, unit: float, vote: float | None = None, **options: Any) -> PassSums:
         """Visit all rows; weights are in units of e to the ``unit``."""
-        step = WeightPass(
-            self.binned.coarse.coders,
-            self._first_log_weight(),
-            self.log_unit,
-            unit,
-            vote,
-            n_jobs=self.binned.first.n_jobs,
-            **options,
-        )
+        coders, units = self.binned.coarse.coders, (self.log_unit, unit)
+        options["n_jobs"] = self.binned.first.n_jobs
+        step = WeightPass(coders, self._first_log_weight(), *units, vote, **options)
         return self.rows.records.advance(step, operator.add, "weighing rows")
 
     def _score(self, current: Round) -> float:
@@ -591,9 +570,11 @@ class BoostingRounds:
 
     def _settle(self, found: PassSums, unit: float) -> None:
         """Keep counts and the mean weight; count again in another unit if it is far from 1."""
-        while not 1.0 / MAX_MEAN <= (mean := found.sums[2] / self.rows.weight) <= MAX_MEAN:
+        mean = found.sums[2] / self.rows.weight
+        while mean < 1.0 / MAX_MEAN or mean > MAX_MEAN:
             unit = unit + math.log(mean) if mean > 0.0 else found.largest
             found = self._pass(unit)
+            mean = found.sums[2] / self.rows.weight
         self.counted, self.log_unit, self.log_mean = found, unit, unit + math.log(mean)
 
     def _vote(self, error: float) -> float:
@@ -769,8 +750,7 @@ class WeightPass:
                 np.subtract(log_weight[part], self.vote * change, out=new[part])
             elif score is not None:
                 return sums, -math.inf, None, change
-            weight = relative_weights(new[part], self.new_unit)
-            weight *= given
+            weight = relative_weights(new[part], self.new_unit) * given
             sums[2] = weight.sum()
             return sums, new[part].max(), rows.count(part, n_classes, weight), None
 
@@ -780,7 +760,7 @@ class WeightPass:
         if self.vote is not None or score is None:
             counts, decrease = table_of(rows, self.coders, n_classes, tables), None
         else:
-            decrease = np.concatenate([np.empty(0), *changes])
+            decrease = np.concatenate(changes or [np.empty(0)])
         found = PassSums(sum(sums, np.zeros(3)), max(largest, default=-math.inf), counts)
         return replace(state, log_weight=new, decrease=decrease), found
 
