@@ -79,22 +79,6 @@ def test_bars_are_the_weights_of_evidence(iris):
     assert counts[:3] == ["50", "54", "46"]
 
 
-def test_of_two_classes_one_is_drawn():
-    table, y = X, np.where(Y == "no", "no", "yes")
-    model = NaiveBayesClassifier().fit(table, y)
-    display = EvidenceDisplay.from_estimator(model)
-    (bars,) = display.bars_
-    facts = evidence_of(model)
-    rows = [row for row in display.rows_ if row.value is not None]
-    for bar, row in zip(bars, rows, strict=True):
-        assert bar.get_width() == facts[row.attribute.name].weights[row.value, 1]
-    assert display.ax_.get_title(loc="left").endswith("Evidence for yes")
-    other = EvidenceDisplay(facts).plot(label="no")
-    np.testing.assert_allclose(
-        [bar.get_width() for bar in other.bars_[0]], [-bar.get_width() for bar in bars]
-    )
-
-
 def test_whiskers_are_the_credible_intervals():
     model = NaiveBayesClassifier().fit(X, np.where(Y == "no", "no", "yes"))
     display = EvidenceDisplay.from_estimator(model, attributes=["city"], level=0.5)
@@ -372,17 +356,6 @@ def test_missing_values_are_drawn_where_they_occur():
     assert "missing" in shown
     shown = texts(EvidenceDisplay.from_estimator(model, attributes=["plan"]).ax_)
     assert "missing" not in shown
-
-
-def test_an_own_axes_is_drawn_on():
-    model = fitted(0)
-    figure, axes = plt.subplots(1, 2)
-    display = EvidenceDisplay.from_estimator(model, ax=axes[0])
-    assert display.ax_ is axes[0]
-    assert display.figure_ is figure
-    before = len(plt.get_fignums())
-    ExplanationDisplay.from_estimator(model, X, ax=axes[1])
-    assert len(plt.get_fignums()) == before
 
 
 def test_trees_of_classes_are_sent_to_their_display():

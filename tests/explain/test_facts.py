@@ -231,20 +231,6 @@ def test_a_node_counts_its_own_rows(model):
         assert ages.counts.sum() == inside[:, n].sum()
 
 
-def test_deeper_nodes_of_trees_explain_themselves():
-    rng = np.random.default_rng(1)
-    table = pd.DataFrame(rng.random((600, 3)), columns=list("abc"))
-    y = (table["a"] > 0.5).to_numpy() ^ (table["b"] > 0.4).to_numpy()
-    tree = NBTreeClassifier(random_state=0).fit(table, y)
-    assert tree.tree_.n_nodes >= 3
-    rows = explain_rows(tree, table[:50])
-    joint = tree.predict_joint_log_proba(table[:50])
-    np.testing.assert_allclose([r.evidence.total()[0] for r in rows], joint, atol=1e-9)
-    for n in range(tree.tree_.n_nodes):
-        for own in evidence_of(tree, n).attributes:
-            assert len(own.cuts) + 2 == len(own) or own.form == "nothing"
-
-
 # Credible intervals -------------------------------------------------------------------------
 
 
@@ -356,11 +342,6 @@ def test_labels_that_the_model_does_not_know_count_as_wrong():
     assert found.confusion[:, 3].sum() == 0
     with pytest.raises(ValueError, match="X has 100 rows, but y has 3 labels"):
         quality_of(model, table, y[:3])
-
-
-def test_quality_serves_models_of_other_libraries():
-    table = X[["age", "income"]].fillna(0)
-    assert 0 < quality_of(GaussianNB().fit(table, Y), table, Y).accuracy < 1
 
 
 # Two classes, what if -----------------------------------------------------------------------

@@ -23,7 +23,7 @@ from unnaive import (
     report,
     scorecard,
 )
-from unnaive.explain.report.arrays import pack
+from unnaive.explain.report.payload import pack
 from unnaive.explain.report.report import as_json
 
 X, Y = mixed_table(300)
@@ -104,14 +104,6 @@ def test_without_labels_nothing_is_measured(model):
     assert "No labels were passed" in page.html
     assert data_of(page)["rows"]["truth"] is None
     assert data_of(page)["calibration"] == []
-
-
-def test_labels_that_the_model_does_not_know_are_counted_as_wrong(model):
-    labels = Y.astype(object)
-    labels[:30] = "new"
-    page = report(model, X, labels)
-    accuracy = (model.predict(X)[30:] == Y[30:]).sum() / len(Y)
-    assert f"<b>{100 * accuracy:.1f} %</b>" in page.html
 
 
 def test_one_class_one_column_one_row():

@@ -35,9 +35,9 @@ from unnaive import (
     report,
 )
 from unnaive.explain import waterfall_of
-from unnaive.explain.report.curves import rule_data
 from unnaive.explain.report.panels import PageRows
 from unnaive.explain.report.payload import coders_of
+from unnaive.explain.report.quality import rule_data
 from unnaive.table import open_table
 
 MODELS = [

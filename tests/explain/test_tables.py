@@ -139,15 +139,6 @@ def test_reasons_do_not_depend_on_chunks_or_threads(monkeypatch):
         pd.testing.assert_frame_equal(frame.drop(columns="row").astype(str), own)
 
 
-def test_reasons_of_trees_of_classes_are_changes_of_the_probability():
-    model = C45Classifier().fit(X, Y)
-    reasons, bars = explain_rows(model, ROWS, top=9), model.evidence(ROWS).contributions
-    for i, c in enumerate(model.predict_proba(ROWS).argmax(axis=1)):
-        kept = reasons.bars[i] >= 0
-        assert (bars[i, :, c] > 0).sum() == kept.sum()
-        np.testing.assert_array_equal(bars[i, reasons.bars[i][kept], c], reasons.evidence[i][kept])
-
-
 def test_rows_of_a_file_are_explained_block_by_block(monkeypatch, tmp_path):
     model, table = xor_pair()
     table[:50].to_parquet(tmp_path / "rows.parquet")
@@ -280,12 +271,6 @@ def test_every_estimator_has_importances_of_features(k):
     assert shares.shape == (X.shape[1],)
     assert (shares >= 0).all()
     assert shares.sum() == pytest.approx(1.0)
-
-
-def test_importances_are_mean_evidence_where_one_naive_bayes_answers():
-    model = fitted(0)
-    alone = np.array([own.importance for own in explain.evidence_of(model).attributes])
-    np.testing.assert_allclose(model.feature_importances_, alone / alone.sum(), atol=1e-12)
 
 
 def test_pairs_are_shared_between_their_columns():

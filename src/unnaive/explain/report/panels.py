@@ -35,10 +35,21 @@ from unnaive.explain.model import (
 )
 from unnaive.explain.quality import labelled_rows, quality_of
 from unnaive.explain.report import text
-from unnaive.explain.report.arrays import Packed, pack, pack_short
-from unnaive.explain.report.curves import curve_data, decision_data, rule_data
-from unnaive.explain.report.payload import Coders, coders_of, scorer_payload
-from unnaive.explain.report.quality import calibration_data, quality_view
+from unnaive.explain.report.payload import (
+    Coders,
+    Packed,
+    coders_of,
+    pack,
+    pack_short,
+    scorer_payload,
+)
+from unnaive.explain.report.quality import (
+    calibration_data,
+    curve_data,
+    decision_data,
+    quality_view,
+    rule_data,
+)
 from unnaive.explain.trees import TreeNode, tree_of
 from unnaive.table import Block
 
