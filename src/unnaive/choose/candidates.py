@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from unnaive.common.registry import family
-from unnaive.models._seeding import seeded
+from unnaive.models.base import seeded
 
 
 def make_model(name: str, **params: Any) -> Any:

@@ -30,8 +30,7 @@ from unnaive.encode.hashing import check_folds
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.base import About, target_name
 from unnaive.models import RandomForestClassifier, UnnaiveBayesClassifier
-from unnaive.models._seeding import seeded
-from unnaive.models.base import TableClassifier, leaves_answer
+from unnaive.models.base import TableClassifier, leaves_answer, seeded
 from unnaive.table import Schema, scan_of
 from unnaive.table.schema import join_schemas
 

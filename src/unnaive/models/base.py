@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
+from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -24,12 +25,10 @@ from unnaive.common.checks import check_number, check_word
 from unnaive.counts import CountTable, Summary
 from unnaive.counts.counting import summarize
 from unnaive.counts.encoded_rows import CodedRows, check_same_counts, count_rows, row_coder
-from unnaive.counts.summary import refuse_new
 from unnaive.discretize import Coarse, RuledEstimator
 from unnaive.encode import Labels
-from unnaive.encode.labels import known_groups, label_groups, read_target, refuse_strange_labels
+from unnaive.encode.labels import known_groups, read_target, refuse_strange_labels
 from unnaive.estimator import TableEstimator, reports_progress
-from unnaive.models._seeding import draw_seed
 from unnaive.models.held_out import (
     CROSS_FIT_ROWS,
     MAX_ROW_NUMBERS,
@@ -57,17 +56,6 @@ def _if_supported(name: str) -> Callable[[Any], Any]:
     return decorate
 
 
-def count_labelled(source: Source, labels: Labels) -> int:
-    """How many rows a source has; labels that a fitted model does not know are refused."""
-
-    def look(block: Block) -> int:
-        assert block.target is not None
-        refuse_new(labels, label_groups(block.target)[0])
-        return block.n_rows
-
-    return source.reduce(look, int.__add__, "looking at classes")
-
-
 class FirstPass(NamedTuple):
     """What the first pass over a table leaves to a model.
 
@@ -88,6 +76,23 @@ class FirstPass(NamedTuple):
     class_factor: NDArray[np.float64]
     seed: int
     n_jobs: int | None
+
+
+def draw_seed(random_state: Any) -> int:
+    """Return the seed of all random choices of a fit."""
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def seeded(estimator: Any, rng: np.random.RandomState) -> Any:
+    """Return a clone whose open random states are drawn."""
+    copy = clone(estimator)
+    given = copy.get_params(deep=True)
+    drawn = {
+        name: int(rng.randint(2**31 - 1))
+        for name in sorted(given)
+        if name.split("__")[-1] == "random_state" and given[name] is None
+    }
+    return copy.set_params(**drawn)
 
 
 class ScorerAttributes:

@@ -32,8 +32,7 @@ from unnaive.encode.hashing import assign_folds
 from unnaive.encode.labels import groups_of
 from unnaive.encode.sampling import sample_rows
 from unnaive.estimator import Progress, reports_progress
-from unnaive.models._seeding import seeded
-from unnaive.models.base import FirstPass, TableClassifier, check_calibration
+from unnaive.models.base import FirstPass, TableClassifier, check_calibration, seeded
 from unnaive.models.held_out import calibration_rows, inner_folds
 from unnaive.models.latent_class import LatentClassClusterer
 from unnaive.models.naive_bayes import NaiveBayesClassifier

@@ -29,7 +29,7 @@ from unnaive.models._em import (
     read_em_data,
 )
 from unnaive.models._em_kernels import Prior
-from unnaive.models._seeding import draw_seed
+from unnaive.models.base import draw_seed
 from unnaive.table import Block, Schema, scan_of
 
 
