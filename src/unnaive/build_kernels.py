@@ -10,6 +10,7 @@ import argparse
 import hashlib
 import json
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -52,7 +53,8 @@ def makers() -> dict[str, Callable[[], Any]]:
 
     made: dict[str, Callable[[], Any]] = {name: member.make for name, member in family().items()}
     listed = {member.estimator for member in family().values()}
-    composed = {"AutoClassifier", "PooledClassifier", "Timeline"}  # of models that are listed
+    # These consist of models that are listed.
+    composed = {"AnswerClassifier", "AutoClassifier", "PooledClassifier", "Timeline"}
     for name, cls in estimators().items():
         if cls not in listed and name not in composed:
             made[name] = cls
@@ -104,8 +106,11 @@ def build(into: Path, jobs: int, processor: str | None = None) -> None:
         # Those that take longest are among the last, and are begun first.
         started = {pool.submit(use, name, folder): name for name in reversed(makers())}
         for done in as_completed(started):
-            files |= done.result()
-            print(started[done], flush=True)
+            try:
+                files |= done.result()
+                print(started[done], flush=True)
+            except Exception as error:  # its kernels are compiled when they are first used
+                print(f"{started[done]} failed: {error!r}", file=sys.stderr)
     for path in folder.glob("*.kernel"):
         if path.name not in files:  # of earlier sources
             path.unlink()
