@@ -13,6 +13,7 @@ from unnaive.counts.encoded_rows import (
     GRAIN,  # fractions are multiples of it, so that they add exactly
 )
 from unnaive.discretize.kernels import TIE, x_log_x
+from unnaive.models._nbtree_kernels import count_cells
 
 EPSILON = 1e-3  # C4.5's tolerance when it compares gains and weights
 MAX_SIDE_WEIGHT = 25.0  # most weight that each side of a threshold is required to have
@@ -72,48 +73,6 @@ class Nodes(NamedTuple):
 
 
 # Scores of splits ---------------------------------------------------------------------------------
-
-
-@kernel
-def count_cells(
-    codes: NDArray[Any],
-    rows: NDArray[np.int32],
-    y: NDArray[Any],
-    weight: NDArray[np.float64],
-    size: int,
-    n_classes: int,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the codes of the rows with a value, ascending, and the class weights of each."""
-    n = len(rows)
-    if size * n_classes <= 4 * n + 512:
-        counts = np.zeros((size + 1, n_classes))
-        for k in range(n):
-            counts[codes[rows[k]], y[k]] += weight[k]
-        cells = np.empty(size, dtype=np.int64)
-        n_cells = 0
-        for code in range(1, size + 1):
-            if counts[code].max() > 0.0:
-                cells[n_cells], counts[n_cells] = code, counts[code]
-                n_cells += 1
-        return cells[:n_cells], counts[:n_cells]
-    keys = np.empty(n, dtype=np.int64)  # few rows and many codes: sort the codes of the rows
-    n_known = 0
-    for k in range(n):
-        if codes[rows[k]] != 0:
-            keys[n_known] = (np.int64(codes[rows[k]]) << 32) | k
-            n_known += 1
-    keys = keys[:n_known]
-    keys.sort()
-    cells = np.empty(n_known, dtype=np.int64)
-    counts = np.zeros((n_known, n_classes))
-    n_cells = 0
-    for key in keys:
-        if n_cells == 0 or cells[n_cells - 1] != key >> 32:
-            cells[n_cells] = key >> 32
-            n_cells += 1
-        row = key & 0xFFFFFFFF
-        counts[n_cells - 1, y[row]] += weight[row]
-    return cells[:n_cells], counts[:n_cells]
 
 
 @kernel
@@ -276,7 +235,9 @@ def _choose_split(
     possible = np.zeros(n_columns, np.bool_)
     below, above = np.zeros(n_columns, np.int64), np.zeros(n_columns, np.int64)
     for j in range(n_columns):
-        cells, counts = count_cells(rows.codes[j], row_index, y, weight, rows.sizes[j], n_classes)
+        codes, size = rows.codes[j][row_index], rows.sizes[j]
+        cells, counts = count_cells(codes, y, weight, size, n_classes)
+        counts = counts[1:]
         if rows.numeric[j]:
             gain[j], info[j], at = score_threshold(counts, total, options)
             if at >= 0:
