@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
 import io
 import json
-import os
 import re
 import sqlite3
 import sys
@@ -18,7 +16,7 @@ from typer.testing import CliRunner
 
 import unnaive
 from helpers import assert_same_model
-from unnaive import NaiveBayesClassifier, explain_rows, load, save
+from unnaive import NaiveBayesClassifier, explain_rows, load
 from unnaive.cli.app import COMMANDS, app, run
 from unnaive.cli.train import read_setting
 from unnaive.common.registry import family
@@ -96,17 +94,6 @@ def test_csv_parquet_folders_globs_and_standard_input_give_one_model(ask, work, 
         assert (code, err) == (0, "")
         assert "not cross-validated" in out
         assert_same_model(load("x.unv"), load("nb.unv"))
-
-
-def test_settings_take_the_type_they_look_like(ask):
-    settings = ["min_node_size=50", "missing=value", "max_depth=none", "class_weight=balanced"]
-    args = [part for text in settings for part in ("--set", text)]
-    code, _, _ = ask("fit", LOANS, "-t", TARGET, "-m", "nbtree", *args, "-o", "t.unv", "--cv", 0)
-    assert code == 0
-    model = load("t.unv")
-    assert model.get_params()["min_node_size"] == 50
-    assert model.max_depth is None
-    assert (model.missing, model.class_weight) == ("value", "balanced")
 
 
 @pytest.mark.parametrize(
@@ -189,16 +176,6 @@ def test_rows_that_memory_has_no_room_for_are_read_block_by_block(ask, monkeypat
     assert_same_model(load("x.unv"), load("nb.unv"))
     _, out, _ = ask("compare", LOANS, "-t", TARGET, "-m", "nb", "--cv", 2)
     assert f"compared on a random sample of {n} of 300 rows" in out
-
-
-def test_pools_of_rows_that_memory_has_no_room_for_are_those_of_all_rows(ask, monkeypatch):
-    monkeypatch.setattr(sys.modules["unnaive.table.scan"], "machine_memory", lambda: 40_000)
-    X, y = table()
-    few = ["--set", "estimators=['nb', 'gaussian']"]
-    code, _, err = ask("fit", "-m", "pool", *few, LOANS, "-t", TARGET, "-o", "p.unv", "--cv", 0)
-    assert (code, err) == (0, "")
-    pool = unnaive.PooledClassifier(["nb", "gaussian"], random_state=0).fit(X, y)
-    assert_same_model(load("p.unv"), pool)
 
 
 def test_a_compact_model_is_smaller_and_cannot_be_updated(ask, work):
@@ -383,13 +360,6 @@ def test_categories_that_look_like_numbers_stay_categories(ask):
 
 
 # show, merge, update, sql, data ----------------------------------------------------------------
-
-
-def test_show_says_when_the_file_was_written(ask, work):
-    save(load("nb.unv").fit([["a"], ["b"]], [0, 1]), work / "own.unv")  # not by the command
-    os.utime(work / "own.unv", (1_700_000_000, 1_700_000_000))
-    written = datetime.datetime.fromtimestamp(1_700_000_000).strftime("%Y-%m-%d %H:%M")
-    assert f", written on {written}\n" in ask("show", "own.unv")[1]
 
 
 def test_show_says_what_was_learned_and_when(ask, work, monkeypatch):
@@ -672,22 +642,6 @@ def test_awkward_csv_is_read(ask, text, columns):
     code, out, err = ask("evaluate", "odd.unv", "odd.csv")
     assert (code, err) == (0, "")
     assert f"on {n} rows" in out
-
-
-def test_semicolons_with_decimal_commas_are_the_numbers_they_are(ask, work, monkeypatch):
-    dotted = "".join(f"{a / 8},{1000 + a}.25,{c},{y}\n" for a, c, y in ROWS)
-    (work / "dots.csv").write_text("age,pay,city,y\n" + dotted)
-    commas = dotted.replace(",", ";").replace(".", ",")
-    (work / "commas.csv").write_text("age;pay;city;y\n" + commas)
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")  # the same time of training
-    for name in ("dots", "commas"):
-        assert ask("fit", f"{name}.csv", "-t", "y", "-o", f"{name}.unv", "--cv", 0, "-q")[0] == 0
-    assert (work / "dots.unv").read_bytes() == (work / "commas.unv").read_bytes()
-    answers = [ask("predict", "dots.unv", f"{name}.csv", "--proba") for name in ("dots", "commas")]
-    assert answers[0] == answers[1]
-    (work / "commas.csv").write_text("age;pay;city;y\n" + commas + "1.5;2;R;n\n")
-    _, out, _ = ask("fit", "commas.csv", "-t", "y", "-o", "x.unv", "--cv", 0)
-    assert re.search(r"^age +categorical \(text\)", out, re.MULTILINE)  # nobody can tell
 
 
 def test_names_and_values_with_line_breaks_stay_in_their_line(ask, work):

@@ -143,7 +143,7 @@ def test_loaded_models_can_be_merged(estimator):
     assert_same_model(merge([first, second]), merge([again(first), again(second)]))
 
 
-@every
+@pytest.mark.parametrize("estimator", KEPT[::5], ids=repr)
 def test_joblib_and_skops_keep_every_learned_byte(estimator, tmp_path):
     """As pickle and deepcopy do: tests/contract."""
     X, y = mixed_table(80)
@@ -216,14 +216,6 @@ def test_an_undeclared_attribute_and_an_unknown_type_are_refused_by_name():
         saved(model)
 
 
-def test_a_model_that_would_not_load_is_not_saved(tmp_path):
-    model = NaiveBayesClassifier().fit([[1.0], [2.0]], [0, 1])
-    model.class_count_ = np.array([np.nan, 0.0])
-    with pytest.raises(ModelFileError, match="cannot be saved: model: class_count_ has numbers"):
-        unnaive.save(model, tmp_path / "model.unv")
-    assert os.listdir(tmp_path) == []
-
-
 def test_long_texts_and_a_column_named_nan_come_back():
     for X in (
         pd.DataFrame({"c": ["a" * 2_000_000, "b"] * 15}),
@@ -243,15 +235,6 @@ def test_what_is_written_is_read_again_before_the_file_gets_its_name(tmp_path, m
         unnaive.save(model, path)
     assert os.listdir(tmp_path) == ["model.unv"]
     assert path.read_bytes() == b"what was there before"
-
-
-def test_parameters_nested_too_deep_are_refused_when_saving():
-    deep: list = []
-    for _ in range(150):
-        deep = [deep]
-    model = NaiveBayesClassifier().fit([[1.0], [2.0]], [0, 1]).set_params(priors=deep)
-    with pytest.raises(ModelFileError, match="cannot be saved: .*nested more than 100 levels"):
-        saved(model)
 
 
 # Labels, categories, names, parameters ----------------------------------------------------------
@@ -612,13 +595,6 @@ def test_a_model_within_a_model_is_checked_too():
         loaded(broken.file())
 
 
-def test_an_estimator_that_is_none_is_refused():
-    broken = Broken(saved(ClassDecompositionClassifier(random_state=0).fit(X0, Y0)))
-    broken.document["model"]["parameters"]["clusterer"] = 7
-    with pytest.raises(ModelFileError, match="clusterer must be an estimator or None; got 7"):
-        loaded(broken.file())
-
-
 def test_loading_runs_nothing_of_the_file(monkeypatch):
     """Not even an import: everything needed is imported before."""
     expected = loaded(file_of(SAMPLE)).predict_proba(X0).tolist()
@@ -628,11 +604,6 @@ def test_loading_runs_nothing_of_the_file(monkeypatch):
     monkeypatch.setattr("builtins.exec", None)
     assert loaded(file_of(SAMPLE)).predict_proba(X0).tolist() == expected
     assert set(sys.modules) == before
-
-
-def test_max_bytes_limits_what_is_taken_into_memory(tmp_path):
-    with pytest.raises(ModelFileError, match="more than max_bytes, 100; raise max_bytes"):
-        unnaive.load(io.BytesIO(file_of(SAMPLE)), max_bytes=100)
 
 
 def test_files_say_the_target_and_the_day_of_training_beside_what_was_learned():
