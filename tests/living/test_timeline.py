@@ -105,6 +105,17 @@ def test_periods_of_a_column():
     )
 
 
+@pytest.mark.parametrize("values", [[False, True], [1.0, 2.5], ["2024-01-05", "2024-03-01"]])
+def test_values_of_any_type_are_periods(values):
+    dates = isinstance(values[0], str)
+    column = pd.to_datetime(values).tolist() if dates else values
+    table = pd.DataFrame({"a": np.arange(40.0), "p": column * 20})
+    timeline = Timeline("p").fit(table, np.arange(40) % 4 > 1)
+    file = io.BytesIO()
+    save(timeline, file)
+    assert timeline.periods_ == load(file).periods_ == column
+
+
 def test_columns_beyond_the_grid_limit_share_the_cells_of_all_periods():
     rng = np.random.default_rng(0)
     rows = pd.DataFrame({"x": rng.normal(size=900), "batch": np.arange(900) // 300})

@@ -38,13 +38,13 @@ def _test(statistic: float, freedom: int, excess: float = 0.0) -> Likelihood:
 
 
 def shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Shares of the values, smoothed."""
+    """Return shares of the values, smoothed."""
     smoothed = counts + PSEUDO
     return np.asarray(smoothed / smoothed.sum())
 
 
 def stability_index(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
-    """Population stability index (PSI): sum of (q - p) log(q / p) over values of any sample."""
+    """Return the population stability index: sum of (q - p) log(q / p) over all values."""
     known = before + after > 0
     p, q = shares(before[known]), shares(after[known])
     return float(((q - p) * np.log(q / p)).sum())
@@ -108,7 +108,7 @@ def interaction_test(before: NDArray[np.float64], after: NDArray[np.float64]) ->
 
 
 def with_margins(start: NDArray[np.float64], table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The odds ratios of one table with the sums over each axis of another (iterative fitting)."""
+    """Return a table with the odds ratios of one and the margins of another, by fitting."""
     expected = start * (table.sum() / start.sum())
     for _ in range(SWEEPS):
         change = 0.0

@@ -23,25 +23,16 @@ from unnaive.table.columns import family_of, read_numeric
 
 Moment: TypeAlias = np.datetime64
 Period: TypeAlias = Any  # text of a calendar, or a plain value of a column
-UNITS = ("hour", "day", "week", "month", "quarter", "year")
-# How a period of each unit is written.
-_WRITTEN = {
-    "hour": r"\d{4}-\d\d-\d\dT\d\d",
-    "day": r"\d{4}-\d\d-\d\d",
-    "week": r"\d{4}-W\d\d",
-    "month": r"\d{4}-\d\d",
-    "quarter": r"\d{4}-Q[1-4]",
-    "year": r"\d{4}",
+# Units of a calendar: their NumPy code, how periods are written, and the units that these lie in.
+_UNITS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "hour": ("h", r"\d{4}-\d\d-\d\dT\d\d", ("day", "week", "month", "quarter", "year")),
+    "day": ("D", r"\d{4}-\d\d-\d\d", ("week", "month", "quarter", "year")),
+    "week": ("D", r"\d{4}-W\d\d", ()),
+    "month": ("M", r"\d{4}-\d\d", ("quarter", "year")),
+    "quarter": ("M", r"\d{4}-Q[1-4]", ("year",)),
+    "year": ("Y", r"\d{4}", ()),
 }
-_CODES = {"hour": "h", "day": "D", "month": "M", "year": "Y"}  # as NumPy has them
-_NESTED = {  # units that periods of a unit can be merged into
-    "hour": ("day", "week", "month", "quarter", "year"),
-    "day": ("week", "month", "quarter", "year"),
-    "week": (),
-    "month": ("quarter", "year"),
-    "quarter": ("year",),
-    "year": (),
-}
+UNITS = tuple(_UNITS)
 
 
 class Span(NamedTuple):
@@ -52,19 +43,18 @@ class Span(NamedTuple):
 
 
 def _number(unit: str, moments: NDArray[np.datetime64]) -> NDArray[np.int64]:
-    """Number of the period of each moment, counted from 1970."""
-    if unit == "week":  # that began on a Thursday; weeks begin on Mondays
-        return (moments.astype("datetime64[D]").astype(np.int64) + 3) // 7
-    if unit == "quarter":
-        return moments.astype("datetime64[M]").astype(np.int64) // 3
-    return moments.astype(f"datetime64[{_CODES[unit]}]").astype(np.int64)
+    """Return the number of the period of each moment, counted from 1970."""
+    count = moments.astype(f"datetime64[{_UNITS[unit][0]}]").astype(np.int64)
+    if unit == "week":  # 1970 began on a Thursday; weeks begin on Mondays
+        return (count + 3) // 7
+    return count // 3 if unit == "quarter" else count
 
 
 def _start(unit: str, number: int) -> Moment:
-    code = {"week": "D", "quarter": "M"}.get(unit) or _CODES[unit]
-    count = 7 * number - 3 if unit == "week" else 3 * number if unit == "quarter" else number
-    start: Moment = np.array([count]).astype(f"datetime64[{code}]").astype("datetime64[us]")[0]
-    return start
+    count = {"week": 7 * number - 3, "quarter": 3 * number}.get(unit, number)
+    start = np.array([count]).astype(f"datetime64[{_UNITS[unit][0]}]")
+    first: Moment = start.astype("datetime64[us]")[0]
+    return first
 
 
 def _name(unit: str, number: int) -> str:
@@ -74,17 +64,18 @@ def _name(unit: str, number: int) -> str:
         return f"{year:04d}-W{week:02d}"
     if unit == "quarter":
         return f"{start.astype('datetime64[Y]')}-Q{number % 4 + 1}"
-    return str(start.astype(f"datetime64[{_CODES[unit]}]"))
+    return str(start.astype(f"datetime64[{_UNITS[unit][0]}]"))
 
 
 def unit_of(period: str) -> str | None:
-    """The unit of a period, by how it is written."""
-    return next((unit for unit, form in _WRITTEN.items() if re.fullmatch(form, period)), None)
+    """Return the unit of a period, by how it is written."""
+    forms = ((unit, form) for unit, (_, form, _) in _UNITS.items())
+    return next((unit for unit, form in forms if re.fullmatch(form, period)), None)
 
 
 @lru_cache(maxsize=1 << 14)
 def span_of(period: str) -> Span:
-    """Beginning and end of a period of a calendar."""
+    """Return beginning and end of a period of a calendar."""
     unit = unit_of(period)
     try:
         if unit == "week":
@@ -106,7 +97,7 @@ def span_of(period: str) -> Span:
 
 
 def moment_of(value: Any, *, end: bool) -> Moment:
-    """Where a window begins, or ends: text and dates mean a whole period, times a moment."""
+    """Return where a window begins or ends: text and dates mean whole periods, times a moment."""
     if isinstance(value, str):
         return span_of(value).end if end else span_of(value).start
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
@@ -121,18 +112,18 @@ def moment_of(value: Any, *, end: bool) -> Moment:
 
 
 def coarser(period: str, unit: str) -> str:
-    """The period of a larger unit that a period lies in."""
+    """Return the period of a larger unit that a period lies in."""
     period_unit = unit_of(period)
     if period_unit == unit:
         return period
-    if period_unit is None or unit not in _NESTED[period_unit]:
+    if period_unit is None or not nested(period_unit, unit):
         raise ValueError(f"the period {period!r} does not lie in one {unit}.")
     return _name(unit, int(_number(unit, np.array([span_of(period).start]))[0]))
 
 
 def nested(unit: str, larger: str) -> bool:
-    """Whether periods of a unit lie in those of a larger one."""
-    return larger in _NESTED.get(unit, ())
+    """Return whether periods of a unit lie in those of a larger one."""
+    return unit in _UNITS and larger in _UNITS[unit][2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +136,10 @@ class Calendar:
     def split(self, block: Block) -> tuple[list[Period], NDArray[Any]]:
         """Return the periods of the rows, and the position of each row's period."""
         moments = _moments(block.period, self.column)
-        numbers, places = _distinct(_number(self.unit, moments))
-        return [_name(self.unit, n) for n in numbers.tolist()], places
+        if not len(moments):
+            return [], np.empty(0, dtype=np.uint8)
+        labels, places = label_groups(_number(self.unit, moments))
+        return [_name(self.unit, n) for n in labels.classes.tolist()], places
 
     def check(self, periods: Sequence[Period]) -> None:
         """Raise if a period is not one of this unit."""
@@ -196,19 +189,20 @@ class Values:
 
     def split(self, block: Block) -> tuple[list[Period], NDArray[Any]]:
         """Return the periods of the rows, and the position of each row's period."""
-        assert block.period is not None
-        numbers = _whole_numbers(block.period)
-        if numbers is not None:
-            used, places = _distinct(numbers)
-            return used.tolist(), places
-        codes, values = read_categorical(block.period, f"column {self.column!r}")
-        absent = codes == np.iinfo(codes.dtype).max
-        missing = [is_missing(value) for value in values]
-        if len(values):
-            absent |= np.asarray(missing)[np.where(absent, 0, codes)]
-        _refuse_gaps(int(absent.sum()), self.column)
-        used, places = _distinct(codes.astype(np.int64))
-        return [_plain(values[k]) for k in used.tolist()], places
+        column = block.period
+        assert column is not None
+        values = column.to_numpy() if isinstance(column, nw.Series) else np.asarray(column)
+        if values.dtype.kind == "M":
+            values = values.astype("datetime64[us]")
+        gaps = [is_missing(v) for v in values] if values.dtype == object else values != values
+        _refuse_gaps(int(np.sum(gaps)), self.column)
+        if not len(values):
+            return [], np.empty(0, dtype=np.uint8)
+        labels, places = label_groups(values)
+        # Whole numbers are stored as such.
+        whole = [isinstance(v, float) and v.is_integer() for v in labels.classes.tolist()]
+        pairs = zip(labels.classes.tolist(), whole, strict=True)
+        return [int(v) if is_whole else v for v, is_whole in pairs], places
 
     def check(self, periods: Sequence[Period]) -> None:
         """Raise if a period has no value."""
@@ -233,31 +227,6 @@ class Values:
 
 
 AnyPeriods: TypeAlias = Calendar | Values
-
-
-def _whole_numbers(column: Any) -> NDArray[np.int64] | None:
-    """The numbers of a column of integers without gaps; None for others."""
-    if isinstance(column, nw.Series):
-        if not column.dtype.is_integer() or column.null_count():
-            return None
-        column = column.to_numpy()
-    integers = isinstance(column, np.ndarray) and np.can_cast(column.dtype, np.int64, "safe")
-    return column.astype(np.int64, copy=False) if integers and column.dtype != bool else None
-
-
-def _distinct(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Different numbers in their order, and the place of each row's number among them."""
-    if not len(numbers):
-        return numbers, np.empty(0, dtype=np.uint8)
-    labels, places = label_groups(numbers)
-    return labels.classes, places
-
-
-def _plain(value: Any) -> Any:
-    """A value that compares and is stored as one, whole numbers as such."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return value
 
 
 def _moments(column: Any, name: Any) -> NDArray[np.datetime64]:
