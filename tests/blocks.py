@@ -9,7 +9,7 @@ import numpy as np
 
 from unnaive.estimator import base
 from unnaive.table import open_table
-from unnaive.table.storage import Storage
+from unnaive.table.records import Storage
 
 
 class SplitSource:

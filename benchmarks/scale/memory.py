@@ -51,20 +51,20 @@ MODELS: dict[str, Callable[[Any], Any]] = {
 def fit(name: str, path: str, limit: str) -> int:
     """Fit one model; the most bytes that were in temporary files."""
     import unnaive
-    from unnaive.table import storage
+    from unnaive.table import records
 
     rooms: list[Any] = []
-    first = storage.Storage.__init__
+    first = records.Storage.__init__
 
     def noted(self: Any, limit: int | None = None) -> None:
         first(self, limit)
         rooms.append(self)
 
-    storage.Storage.__init__ = noted  # type: ignore[method-assign]
+    records.Storage.__init__ = noted  # type: ignore[method-assign]
     try:
         MODELS[name](unnaive).fit(unnaive.scan(path, "label", memory_limit=limit))
     finally:
-        storage.Storage.__init__ = first  # type: ignore[method-assign]
+        records.Storage.__init__ = first  # type: ignore[method-assign]
     return max((room.most_spilled for room in rooms), default=0)
 
 

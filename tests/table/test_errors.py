@@ -17,9 +17,9 @@ from helpers import assert_same_model, mixed_table
 from registry import CLASSIFIERS, META
 from unnaive import NaiveBayesClassifier, load, save
 from unnaive.table.arrow import BlockReader, _check_same_columns
-from unnaive.table.reading import check_names
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Column, Schema
+from unnaive.table.source import check_names
 
 X, Y = mixed_table(60)
 

@@ -31,7 +31,7 @@ from unnaive import (
     RowProgress,
     scan,
 )
-from unnaive.table import arrow, sorting, storage
+from unnaive.table import arrow, records
 
 ROWS = 420
 UNEVEN = [0, 3, 3, 150, 151, 290, 300, ROWS]  # seven parts, one of them empty
@@ -68,9 +68,8 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(arrow, "MOST_ROWS", 100)
     monkeypatch.setattr(arrow, "LEAST_ROWS", 100)
     # Arrays of rows are in files, visited and sorted a few rows at a time.
-    monkeypatch.setattr(storage, "_SMALL", 64)
-    monkeypatch.setattr(storage, "STRETCH", 37)
-    monkeypatch.setattr(sorting, "RUN", 41)
+    monkeypatch.setattr(records, "_SMALL", 64)
+    monkeypatch.setattr(records, "STRETCH", 37)
 
 
 @pytest.mark.parametrize("estimator", [*ESTIMATORS, CHOOSERS[1]], ids=repr)

@@ -26,11 +26,11 @@ import numpy as np, pyarrow as pa, pyarrow.parquet as pq
 from sklearn.base import clone
 import unnaive as u
 from unnaive.models import held_out
-from unnaive.table import arrow, storage
+from unnaive.table import arrow, records
 
 warnings.simplefilter("ignore")  # rows without a bag that left them out
 arrow.MOST_ROWS = arrow.LEAST_ROWS = 1 << 13  # little room for blocks on their way,
-storage._SMALL = 1 << 12  # whose arrays are small then, too,
+records._SMALL = 1 << 12  # whose arrays are small then, too,
 held_out.MAX_ROWS = held_out.MIN_ROWS = 1 << 12  # and for rows that calibrate
 folder, most, few, many = Path(sys.argv[1]), json.loads(sys.argv[2]), 2_000, 400_000
 seed, coarse = {"random_state": 0}, {"grid_limit": 64}

@@ -10,8 +10,7 @@ import tempfile
 import numpy as np
 import pytest
 
-from unnaive.table import sorting
-from unnaive.table.storage import Storage
+from unnaive.table.records import Storage
 
 LIMIT = 1 << 20
 
@@ -52,28 +51,6 @@ def test_a_full_disk_is_told_at_once(monkeypatch):
     monkeypatch.setattr(os, "posix_fallocate", full)
     with pytest.raises(OSError, match=r"no room for 0.1 GB of coded rows in .*set TMPDIR"):
         Storage(0).empty(10**8, np.uint8)
-
-
-@pytest.mark.parametrize("limit", [None, 0])
-def test_keys_are_sorted_in_runs_as_all_at_once(limit, monkeypatch):
-    monkeypatch.setattr(sorting, "RUN", 1000)
-    rng = np.random.default_rng(0)
-    for keys in (
-        rng.integers(0, 2**64, 12_345, dtype=np.uint64),
-        rng.integers(0, 7, 9_001),  # many are equal: they stay as they stand
-        np.arange(2_500)[::-1],
-        np.empty(0, dtype=np.int64),
-    ):
-        found = Storage(limit).argsort(keys)
-        np.testing.assert_array_equal(found, np.argsort(keys, kind="stable"))
-
-
-def test_places_where_a_test_is_true():
-    marks = np.random.default_rng(0).random(200_000) < 0.3
-    for storage in (Storage(), Storage(0)):
-        found = storage.where(lambda part: marks[part], len(marks))
-        np.testing.assert_array_equal(found, np.flatnonzero(marks))
-    assert len(Storage(0).where(lambda part: marks[part], 0)) == 0
 
 
 def test_room_may_be_sent_to_a_worker():

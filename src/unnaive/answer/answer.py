@@ -24,7 +24,7 @@ from unnaive.bayes.scoring import PairTerm
 from unnaive.common.checks import expect
 from unnaive.encode import Labels
 from unnaive.table import Block, Schema
-from unnaive.table.codes import as_objects
+from unnaive.table.columns import as_objects
 
 T = TypeVar("T")
 

@@ -25,8 +25,7 @@ from unnaive.counts import CountTable
 from unnaive.encode import Bins
 from unnaive.estimator.base import moment_text, utc_moment
 from unnaive.table import Column, Schema
-from unnaive.table.codes import as_objects, is_missing
-from unnaive.table.columns import read_numeric
+from unnaive.table.columns import as_objects, is_missing, read_numeric
 
 
 def edit(

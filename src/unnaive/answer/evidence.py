@@ -14,7 +14,7 @@ from unnaive.bayes.evidence import add_bars, weigh
 from unnaive.bayes.scoring import probabilities
 from unnaive.common.facts import SHOWN, Columns, Facts
 from unnaive.table import Block
-from unnaive.table.answers import Lines
+from unnaive.table.output import Lines
 from unnaive.table.schema import refuse_duplicates
 
 Link: TypeAlias = Literal["softmax", "identity"]

@@ -24,7 +24,7 @@ from unnaive.common.checks import MOST, expect
 from unnaive.common.kernels import kernel
 from unnaive.counts import CountTable
 from unnaive.table import Block, Schema
-from unnaive.table.codes import as_objects
+from unnaive.table.columns import as_objects
 
 MOST_EXPERTS = MOST["max_experts"]
 MOST_LAYERS = 64

@@ -43,7 +43,7 @@ from unnaive.counts import CountTable
 from unnaive.counts.table import EXTRA_SLOTS
 from unnaive.encode.coders import slots_in
 from unnaive.table import Block, Schema
-from unnaive.table.codes import as_objects
+from unnaive.table.columns import as_objects
 
 T = TypeVar("T")
 MemberOutput: TypeAlias = Literal["probability", "log_probability", "vote"]

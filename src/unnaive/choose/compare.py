@@ -29,7 +29,7 @@ from unnaive.choose.rows import (
 from unnaive.common.advice import silence
 from unnaive.encode.hashing import draw_order
 from unnaive.models.base import leaves_answer
-from unnaive.table.reading import as_frame
+from unnaive.table.source import as_frame
 
 ProgressCallback = Callable[[str, int, int], None]
 # Rows of the small fits that estimate the cost of a model, by the best time of each size; the very

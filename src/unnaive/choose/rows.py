@@ -20,7 +20,7 @@ from unnaive.encode.sampling import sample_rows
 from unnaive.estimator.base import need_target
 from unnaive.models.base import leaves_answer
 from unnaive.table import Block, Scan, Schema, open_table, scan_of
-from unnaive.table.reading import as_frame
+from unnaive.table.source import as_frame
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 MAX_ROWS = 1_000_000  # rows of a scan that are compared in memory

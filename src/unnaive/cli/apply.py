@@ -263,7 +263,7 @@ def measure(
     from unnaive.encode import Labels
     from unnaive.encode.labels import known_groups
     from unnaive.explain.quality import PredictedRows
-    from unnaive.table.codes import as_objects
+    from unnaive.table.columns import as_objects
 
     answer, labels, total = model.answer_, Labels(model.classes_), None
     n_rows = 0

@@ -27,7 +27,7 @@ from unnaive.encode.coders import coder_sizes
 from unnaive.encode.grid import infinite_error, number_values
 from unnaive.encode.labels import label_groups
 from unnaive.table import Block, Column, Schema, Source
-from unnaive.table.codes import RawCodes
+from unnaive.table.columns import RawCodes
 from unnaive.table.passes import COUNTING
 
 JOINT_COLUMNS = 4  # columns counted with one increment

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.common.checks import expect
-from unnaive.table.codes import is_missing
+from unnaive.table.columns import is_missing
 
 INTERVAL = re.compile(r"([\[(])([^,]+), ([^,]+)[\])]")  # as pandas writes them
 

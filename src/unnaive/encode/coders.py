@@ -12,7 +12,7 @@ from unnaive.common.checks import expect
 from unnaive.encode.categories import Categories
 from unnaive.encode.grid import Bins, Grid
 from unnaive.table import Block, Schema
-from unnaive.table.codes import code_dtype
+from unnaive.table.columns import code_dtype
 
 AnyCoder: TypeAlias = Grid | Bins | Categories | None
 

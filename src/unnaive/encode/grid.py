@@ -18,7 +18,7 @@ from unnaive.common.checks import check_ascending, expect
 from unnaive.common.kernels import read_only
 from unnaive.encode import kernels
 from unnaive.table import Column
-from unnaive.table.codes import code_dtype
+from unnaive.table.columns import code_dtype
 
 GRID_LIMIT = 65_534  # with missing and unseen, the most that 16-bit codes can name
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from unnaive.common.checks import MOST
 from unnaive.common.kernels import kernel
-from unnaive.table.storage import Storage, stretches
+from unnaive.table.records import Storage, stretches
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _SEED = np.uint64(0xD1342543DE82EF95)

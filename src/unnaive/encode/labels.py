@@ -14,8 +14,14 @@ from sklearn.utils.validation import column_or_1d
 from unnaive.common.checks import expect
 from unnaive.common.kernels import kernel
 from unnaive.encode.categories import sort_values
-from unnaive.table.codes import RawCodes, as_objects, beyond_time, code_dtype, is_missing
-from unnaive.table.columns import FAMILY_OF_KIND
+from unnaive.table.columns import (
+    FAMILY_OF_KIND,
+    RawCodes,
+    as_objects,
+    beyond_time,
+    code_dtype,
+    is_missing,
+)
 from unnaive.table.passes import changed_rows
 from unnaive.table.schema import FAMILY_WORDS
 

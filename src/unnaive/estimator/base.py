@@ -108,7 +108,7 @@ def utc_moment(value: Any) -> np.datetime64:
 
 def need_target(scan: Scan) -> None:
     """Refuse rows to learn classes from, if it is not said where these are."""
-    if scan.target is None and scan.picked is None:
+    if scan.target is None:
         raise ValueError(
             "requires y to be passed, but the target y is None: name the column with the labels, "
             "as in fit(data, 'column') or scan(data, target='column')."

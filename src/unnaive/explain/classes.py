@@ -21,7 +21,7 @@ from unnaive.explain.model import (
     label_names,
     read_model,
 )
-from unnaive.table.codes import as_objects
+from unnaive.table.columns import as_objects
 
 LEAST_WORTH = 0.01  # evidence times frequency that is worth naming
 

@@ -18,7 +18,7 @@ from unnaive.encode.coders import column_slots
 from unnaive.explain.model import ModelParts, read_model
 from unnaive.explain.quality import labelled_rows
 from unnaive.explain.rows import chunks, feature_names
-from unnaive.table.kept import KeptBlock
+from unnaive.table.block import KeptBlock
 
 # Redundant columns are looked for on so many rows, among so many of the most important columns.
 COMPARED_ROWS, COMPARED_COLUMNS = 50_000, 20

@@ -43,7 +43,7 @@ from unnaive.discretize.intervals import cut_names, levels_at, slot_words
 from unnaive.encode import Bins, Categories
 from unnaive.encode.coders import column_slots, slots_in
 from unnaive.table import Block, Column, Schema, Source
-from unnaive.table.codes import as_objects
+from unnaive.table.columns import as_objects
 
 State = Literal["missing", "value", "unseen"]
 Role = Literal["model", "node", "round", "bag", "gate", "expert", "forest", "pool", "summary"]

@@ -32,9 +32,9 @@ from unnaive.encode.labels import (
     refuse_strange_labels,
 )
 from unnaive.table import Block, open_table, scan_of
-from unnaive.table.codes import as_objects
-from unnaive.table.reading import read_weight
+from unnaive.table.columns import as_objects
 from unnaive.table.scan import Scan
+from unnaive.table.source import read_weight
 
 MAX_ROWS = 5_000_000  # from which curves are made; of more rows, a random sample
 MAX_NUMBERS = 1 << 27  # probabilities of a sample

@@ -28,10 +28,10 @@ from unnaive.explain.model import (
 )
 from unnaive.explain.trees import path_to
 from unnaive.table import Block, Column, Schema
-from unnaive.table.answers import Lines, Tabular
-from unnaive.table.codes import as_objects, is_missing
-from unnaive.table.kept import KeptBlock
-from unnaive.table.storage import taken
+from unnaive.table.block import KeptBlock
+from unnaive.table.columns import as_objects, is_missing
+from unnaive.table.output import Lines, Tabular
+from unnaive.table.records import taken
 
 CELLS = 1 << 22  # numbers of evidence that are held at a time
 FIRST = 64  # rows that are explained at once, whatever they hold

@@ -18,8 +18,7 @@ from unnaive.common.wording import counted
 from unnaive.encode.labels import label_groups
 from unnaive.estimator.base import utc_moment
 from unnaive.table import Block, Column
-from unnaive.table.codes import is_missing, read_categorical
-from unnaive.table.columns import family_of, read_numeric
+from unnaive.table.columns import family_of, is_missing, read_categorical, read_numeric
 
 Moment: TypeAlias = np.datetime64
 Period: TypeAlias = Any  # text of a calendar, or a plain value of a column

@@ -31,8 +31,7 @@ from unnaive.models import NaiveBayesClassifier
 from unnaive.models.merge import learns_from_sums
 from unnaive.table import Block, Schema, Source, scan_of
 from unnaive.table.passes import COUNTING
-from unnaive.table.reading import as_frame
-from unnaive.table.source import MemorySource
+from unnaive.table.source import MemorySource, as_frame
 
 __all__ = ["Timeline"]
 

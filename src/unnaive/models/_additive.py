@@ -28,7 +28,7 @@ from unnaive.models import _additive_kernels as kernels
 from unnaive.models._additive_kernels import Rows, Rule, Terms
 from unnaive.models.coded import Numbering
 from unnaive.table import Block, Schema, Source
-from unnaive.table.storage import Storage, join, join_records, keep, stretches, taken
+from unnaive.table.records import Storage, join, join_records, keep, stretches, taken
 
 MANY_ROWS = 40_000  # from so many on, a round looks at a sample of them
 SAMPLE = 1 << 15  # rows of a sample, about: so many stripes

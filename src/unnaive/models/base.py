@@ -40,11 +40,9 @@ from unnaive.models.held_out import (
     score_rows,
 )
 from unnaive.table import Block, Source, open_table, scan_of
-from unnaive.table.answers import Tabular
-from unnaive.table.reading import read_weight
+from unnaive.table.output import Tabular, write_parquet
 from unnaive.table.records import Records, keep_records
-from unnaive.table.source import MemorySource
-from unnaive.table.writing import write_parquet
+from unnaive.table.source import MemorySource, read_weight
 
 R = TypeVar("R")
 T = TypeVar("T")

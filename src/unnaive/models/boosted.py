@@ -36,8 +36,7 @@ from unnaive.estimator import Progress
 from unnaive.models.base import Binned, FirstPass, NaiveBayesEnsemble, check_calibration
 from unnaive.models.held_out import CalibrationRows, score_rows
 from unnaive.table import Block
-from unnaive.table.records import Records
-from unnaive.table.storage import Storage, stretches
+from unnaive.table.records import Records, Storage, stretches
 
 ALGORITHMS = ("real", "probability", "m1", "samme")
 MIN_PRIOR_ALPHA = 0.5  # after the first round a class may have hardly any weight left

@@ -20,8 +20,8 @@ from unnaive.encode.coders import AnyCoder, coder_sizes, column_slots
 from unnaive.encode.hashing import draw_uniform
 from unnaive.encode.labels import groups_of
 from unnaive.table import Block, Source
-from unnaive.table.codes import code_dtype
-from unnaive.table.storage import join, join_records, keep, taken
+from unnaive.table.columns import code_dtype
+from unnaive.table.records import join, join_records, keep, taken
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -37,7 +37,7 @@ from unnaive.models.held_out import calibration_rows, inner_folds
 from unnaive.models.latent_class import LatentClassClusterer
 from unnaive.models.naive_bayes import NaiveBayesClassifier
 from unnaive.table import Block, Schema, scan_of
-from unnaive.table.reading import weight_of_each
+from unnaive.table.source import weight_of_each
 
 MAX_ROWS = 5_000_000  # rows of a scan that are brought to memory; of more, a random sample
 SMALL_VARIANCE = 0.03  # var_smoothing of the default estimator: clusters are narrower than classes

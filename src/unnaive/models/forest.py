@@ -33,7 +33,7 @@ from unnaive.models.held_out import (
     warn_of_unjudged,
 )
 from unnaive.table import Schema
-from unnaive.table.storage import stretches
+from unnaive.table.records import stretches
 
 PAIR_BINS = 2  # bins of pairs of columns, which a forest does not have
 TREES = 16  # grown between two reports of progress

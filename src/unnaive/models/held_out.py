@@ -22,8 +22,8 @@ from unnaive.encode.coders import column_slots
 from unnaive.encode.hashing import draw_uniform, row_bits
 from unnaive.encode.labels import groups_of
 from unnaive.table import Block
-from unnaive.table.codes import RawCodes, code_dtype
-from unnaive.table.kept import Decoded, decode_rows, join_rows
+from unnaive.table.block import Decoded, decode_rows, join_rows
+from unnaive.table.columns import RawCodes, code_dtype
 
 if TYPE_CHECKING:
     from unnaive.models.base import FirstPass, TableClassifier

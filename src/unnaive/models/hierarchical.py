@@ -37,8 +37,7 @@ from unnaive.models.base import FirstPass, TableClassifier, check_calibration
 from unnaive.models.coded import CodedTable, code_block
 from unnaive.models.held_out import CalibrationRows
 from unnaive.table import Block, Source
-from unnaive.table.records import MemoryRecords, Records, keep_records, whole_record
-from unnaive.table.storage import join_records
+from unnaive.table.records import MemoryRecords, Records, join_records, keep_records, whole_record
 
 Layers: TypeAlias = tuple[int, ...]
 Growth: TypeAlias = list[tuple[Layers, float]]  # architectures tried, with their accuracy

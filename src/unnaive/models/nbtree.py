@@ -38,7 +38,7 @@ from unnaive.models.coded import (
     read_coded_table,
 )
 from unnaive.table import Schema
-from unnaive.table.storage import Storage
+from unnaive.table.records import Storage
 
 MAX_FEATURES = 128  # features that a node evaluates, unless it is told how many
 SMALL = 1024  # smaller nodes, with all that is below them, are each grown in one thread

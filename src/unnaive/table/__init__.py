@@ -1,9 +1,9 @@
 """READING: tables of any kind as blocks of columns."""
 
+from unnaive.table.block import Block
 from unnaive.table.passes import StoppedError
-from unnaive.table.reading import open_table
 from unnaive.table.scan import Scan, scan_of
 from unnaive.table.schema import Column, Schema
-from unnaive.table.source import Block, Source
+from unnaive.table.source import Source, open_table
 
 __all__ = ["Block", "Column", "Scan", "Schema", "Source", "StoppedError", "open_table", "scan_of"]

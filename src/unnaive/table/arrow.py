@@ -20,20 +20,20 @@ from numpy.typing import NDArray
 
 from unnaive.common.threads import in_order
 from unnaive.common.wording import listed
-from unnaive.table.codes import read_labels
-from unnaive.table.columns import read_numeric
+from unnaive.table.block import Block, cut_target, keep_rows
+from unnaive.table.columns import read_labels, read_numeric
 from unnaive.table.passes import ANSWERING, CODING, COUNTING, PassSource, changed_rows
-from unnaive.table.reading import (
+from unnaive.table.records import Storage
+from unnaive.table.scan import Scan
+from unnaive.table.schema import Column, Schema, refuse_duplicates
+from unnaive.table.source import (
     all_weights_zero,
     check_against,
     check_names,
     check_weight,
+    join_answers,
     new_schema,
 )
-from unnaive.table.scan import Scan
-from unnaive.table.schema import Column, Schema, refuse_duplicates
-from unnaive.table.source import Block, cut_target, join_answers, keep_rows
-from unnaive.table.storage import Storage
 
 T = TypeVar("T")
 

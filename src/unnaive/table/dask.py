@@ -15,14 +15,14 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from unnaive.table.answers import Lines, answer_columns, first_answer, tabular
 from unnaive.table.arrow import BlockReader, no_rows
+from unnaive.table.block import Block
+from unnaive.table.output import Lines, answer_columns, first_answer, tabular
 from unnaive.table.passes import ANSWERING, CODING, COUNTING, PassSource
-from unnaive.table.records import FETCHING, Records, Releasing, log_pass
+from unnaive.table.records import FETCHING, Records, Releasing, Storage, log_pass, size_of
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
-from unnaive.table.source import Block, join_answers
-from unnaive.table.storage import Storage, size_of
+from unnaive.table.source import join_answers
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -43,10 +43,7 @@ def open_scan(
     if not (hasattr(frame, "map_partitions") and hasattr(frame, "columns")):
         raise TypeError(f"scan reads Dask DataFrames; got a Dask {type(frame).__name__}.")
     reader = BlockReader.of(scan, list(frame.columns), categorical_features, fitted)
-    source = DaskSource(frame, reader, Storage(scan.limit))
-    if scan.picked is not None and not scan.picked.reads_labels:
-        source.number()
-    return source
+    return DaskSource(frame, reader, Storage(scan.limit))
 
 
 class DaskSource(PassSource):

@@ -17,7 +17,6 @@ ENGINES = {
     "dask_expr": ("dask", "unnaive.table.dask"),
     "pyspark": ("spark", "unnaive.table.spark"),
 }
-CLUSTERS = ("dask", "spark")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,6 @@ class Scan:
     row_id: str | None = None
     memory_limit: int | None = None
     ignored: tuple[str, ...] = ()
-    picked: Any = None  # some of the rows, with labels of their own: see `picking.py`
     all_rows: bool = False  # also those of weight zero
     decimal: str | None = None  # in CSV, before fractions
     na_values: tuple[str, ...] = ()  # in CSV, texts that mean missing
@@ -45,11 +43,6 @@ class Scan:
         return kind
 
     @property
-    def concurrent(self) -> bool:
-        """Whether threads may read at once: a DuckDB connection has one result at a time."""
-        return self.kind != "duckdb"
-
-    @property
     def non_features(self) -> list[str]:
         """Columns that are not features."""
         names = (self.target, self.weight, self.row_id, self.period, *self.ignored)
@@ -57,16 +50,9 @@ class Scan:
 
     @property
     def unlabelled(self) -> Scan:
-        """The same rows without their labels, which are no features either.
-
-        Labels that say which rows are picked are read, and not passed on.
-        """
-        needed = self.picked is not None and self.picked.reads_labels
-        return (
-            self
-            if self.target is None or needed
-            else replace(self, target=None, ignored=(self.target,))
-        )
+        """The same rows without their labels, which are no features either."""
+        ignored = (*self.ignored, *([] if self.target is None else [self.target]))
+        return replace(self, target=None, ignored=ignored)
 
     @property
     def limit(self) -> int:
@@ -163,9 +149,7 @@ def scan_of(X: Any, y: Any = None, sample_weight: Any = None) -> Scan | None:
         return None
     if not isinstance(X, Scan):
         X = scan(X)
-    if X.picked is not None and y is not None:
-        X, y = replace(X.unlabelled, picked=replace(X.picked, labels=y)), None
-    elif y is None and sample_weight is None:
+    if y is None and sample_weight is None:
         return X
     for word, given, named in (("y", y, X.target), ("sample_weight", sample_weight, X.weight)):
         if given is not None and not isinstance(given, str):

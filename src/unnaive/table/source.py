@@ -3,183 +3,45 @@
 A model never asks what kind of source it has. It hands over a function of one `Block` of rows and
 says how two results add up (`reduce`), takes the results in the order of the rows (`each`), or asks
 for one answer per row (`map`). Models that visit rows again and again have them coded once, by
-`keep_records` of `table/records.py`, or by `keep` or `join` of `table/storage.py`, which bring them
-together.
+`keep_records`, or by `join` of `table/records.py`, which brings them together.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
-from unnaive.common.kernels import read_only
-from unnaive.table.codes import Native, RawCodes, order_of, read_categorical
-from unnaive.table.columns import read_numeric
+from unnaive.table.block import Block, column_of, keep_rows
+from unnaive.table.columns import (
+    Native,
+    as_categories,
+    describe_column,
+    has_no_value,
+)
 from unnaive.table.passes import CODING, COUNTING, Hook, WorkerHook
-from unnaive.table.schema import Schema
-from unnaive.table.storage import Storage, join_records
+from unnaive.table.records import Storage, join_records
+from unnaive.table.scan import ENGINES, FILES, Scan
+from unnaive.table.schema import (
+    FAMILY_WORDS,
+    Column,
+    Schema,
+    chosen_as_categorical,
+    refuse_duplicates,
+)
 
 if TYPE_CHECKING:
     from unnaive.table.records import Records
 
 R = TypeVar("R")
 T = TypeVar("T")
-
-
-class Block:
-    """Consecutive rows of a table, with their labels and weights.
-
-    Parameters
-    ----------
-    schema : Schema
-    columns : sequence of arrays or narwhals Series, or a 2-D array
-    target : array, RawCodes or None
-        Labels; as codes where they are not whole numbers or come from text.
-    weight : array or None
-    first_row, row_ids : int or array
-        Numbers of the rows in the whole table: from the first on, or each.
-    period : array, narwhals Series or None
-        A column beside the others that says when each row was, as it came.
-    """
-
-    def __init__(
-        self,
-        schema: Schema,
-        columns: Sequence[Native] | NDArray[Any],
-        *,
-        n_rows: int,
-        target: NDArray[Any] | RawCodes | None = None,
-        weight: NDArray[np.float64] | None = None,
-        first_row: int = 0,
-        row_ids: NDArray[np.int64] | None = None,
-        period: Native | None = None,
-    ) -> None:
-        self.schema = schema
-        self.matrix = columns if isinstance(columns, np.ndarray) else None
-        self._columns = columns
-        self.n_rows = n_rows
-        self.target = target
-        self.weight = weight
-        self.first_row = first_row
-        self._row_ids = row_ids
-        self.period = period
-
-    @property
-    def columns(self) -> Sequence[Native] | NDArray[Any]:
-        """The columns as they came."""
-        return self._columns
-
-    @property
-    def row_ids(self) -> NDArray[np.int64]:
-        """Number of each row in the whole table, for choices that must not depend on splitting."""
-        if self._row_ids is not None:
-            return self._row_ids
-        return np.arange(self.first_row, self.first_row + self.n_rows)
-
-    @property
-    def last_row(self) -> int:
-        """The largest number of a row."""
-        if self._row_ids is not None:
-            return int(self._row_ids.max())
-        return self.first_row + self.n_rows - 1
-
-    @property
-    def is_consecutive(self) -> bool:
-        """Whether rows are numbered one after the other."""
-        return self._row_ids is None
-
-    def numeric(self, j: int) -> NDArray[np.float64]:
-        """Values of one numeric column: contiguous float64, NaN where missing."""
-        return read_numeric(column_of(self._columns, j), self.schema[j])
-
-    def numeric_matrix(self, js: Sequence[int]) -> NDArray[np.float64]:
-        """Several numeric columns as rows x columns, without a copy where rows are stored so."""
-        m = self.matrix
-        if m is not None and m.dtype == np.float64 and len(js) == js[-1] - js[0] + 1:
-            return read_only(m[:, js[0] : js[-1] + 1])
-        return read_only(np.stack([self.numeric(j) for j in js]).T)
-
-    def categorical(self, j: int) -> RawCodes:
-        """Codes and values of one categorical column."""
-        codes, values = read_categorical(column_of(self._columns, j), self.schema[j])
-        return RawCodes(read_only(codes), values)
-
-    def order(self, j: int) -> tuple[Any, ...]:
-        """The values of one categorical column in the order that its type declares; else none."""
-        return order_of(column_of(self._columns, j))
-
-    def native(self) -> Any:
-        """The rows as a table of the kind they came as, or an array."""
-        return self.with_columns({}) if self.matrix is None else self.matrix
-
-    def with_columns(self, new: Mapping[int, NDArray[Any]]) -> Any:
-        """The block with some columns replaced: a table of its own kind, or an array of objects."""
-        columns = [column_of(self._columns, j) for j in range(len(self.schema))]
-        first = columns[0]
-        if not isinstance(first, nw.Series):
-            out = np.empty((self.n_rows, len(columns)), dtype=object)
-            for j, column in enumerate(columns):
-                out[:, j] = new.get(j, column)
-            return out
-        made = {
-            j: nw.new_series(columns[j].name, values.tolist(), backend=first.implementation)
-            for j, values in new.items()
-        }
-        if first.implementation.is_pandas_like():
-            for series in made.values():  # the index itself, with its name and levels
-                series.to_native().index = first.to_native().index
-        each = [made.get(j, column) for j, column in enumerate(columns)]
-        return each[0].to_frame().with_columns(*each[1:]).to_native()
-
-    def slice(self, start: int, stop: int) -> Block:
-        """A stretch of the rows, without copying them."""
-        rows = slice(start, min(stop, self.n_rows))
-        return Block(
-            self.schema,
-            self._columns[rows] if self.matrix is not None else [c[rows] for c in self._columns],
-            n_rows=rows.stop - start,
-            target=cut_target(self.target, rows),
-            weight=None if self.weight is None else self.weight[rows],
-            first_row=self.first_row + start,
-            row_ids=None if self._row_ids is None else self._row_ids[rows],
-        )
-
-    def take(self, rows: NDArray[np.intp]) -> Block:
-        """Some of the rows, in any order, as often as asked."""
-        return Block(
-            self.schema,
-            [c[rows] for c in self._columns] if self.matrix is None else self.matrix[rows],
-            n_rows=len(rows),
-            target=cut_target(self.target, rows),
-            weight=None if self.weight is None else self.weight[rows],
-            row_ids=self.row_ids[rows],
-        )
-
-
-def cut_target(target: NDArray[Any] | RawCodes | None, rows: Any) -> NDArray[Any] | RawCodes | None:
-    """Labels of some rows."""
-    if isinstance(target, RawCodes):
-        return RawCodes(target.codes[rows], target.values)
-    return None if target is None else target[rows]
-
-
-def keep_rows(
-    columns: Sequence[Native] | NDArray[Any], rows: NDArray[np.bool_]
-) -> Sequence[Native] | NDArray[Any]:
-    """Columns without the rows that are not marked."""
-    if isinstance(columns, np.ndarray):
-        return columns[rows]
-    return [c.filter(rows.tolist()) if isinstance(c, nw.Series) else c[rows] for c in columns]
-
-
-def column_of(columns: Sequence[Native] | NDArray[Any], j: int) -> Native:
-    """Column j of a list of columns or of a matrix."""
-    return columns[:, j] if isinstance(columns, np.ndarray) else columns[j]
 
 
 def join_answers(answers: Iterable[Any]) -> Any:
@@ -270,3 +132,257 @@ class MemorySource:
 
     def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:  # noqa: ARG002
         return fn(self.block)
+
+
+def open_table(
+    estimator: BaseEstimator,
+    X: Any,
+    y: NDArray[Any] | None = None,
+    sample_weight: Any = None,
+    *,
+    categorical_features: Any = "from_dtype",
+    fitted: Schema | None = None,
+) -> Source:
+    """Read a table, check it against ``fitted`` where the model knows its columns already.
+
+    ``X`` is a table in memory, or a `Scan` (then there is neither y nor sample_weight: the scan
+    names their columns). Rows of weight zero are left out: they are the same as absent rows.
+    """
+    if isinstance(X, Scan):
+        # An engine is loaded only when it is used; its module opens a scan as a source.
+        engine = import_module(dict(ENGINES.values()).get(X.kind, FILES))
+        n_jobs = getattr(estimator, "n_jobs", None)
+        opened: Source = engine.open_scan(X, categorical_features, fitted, n_jobs)
+        return opened
+    frame = as_frame(X)
+    columns: Sequence[Native] | NDArray[Any]
+    if frame is not None:
+        columns, names = _read_frame(frame, fitted)
+        n_rows = len(frame)
+    else:
+        columns = _read_array(estimator, X)
+        names, n_rows = list(range(columns.shape[1])), len(columns)
+    if fitted is not None and (frame is None or not fitted.named):
+        checked = X if frame is not None else columns
+        validate_data(estimator, checked, reset=False, skip_check_array=True)
+    weight = read_weight(sample_weight, n_rows)
+    if y is not None and len(y) != n_rows:
+        check_consistent_length(y, range(n_rows))
+    row_ids = None
+    if weight is not None and not weight.all():
+        kept = weight > 0
+        columns, weight, row_ids = keep_rows(columns, kept), weight[kept], np.flatnonzero(kept)
+        y, n_rows = None if y is None else y[kept], len(row_ids)
+    if fitted is None:
+        schema = new_schema(columns, names, categorical_features, frame is not None)
+    else:
+        schema = check_against(fitted, columns)
+    block = Block(schema, columns, n_rows=n_rows, target=y, weight=weight, row_ids=row_ids)
+    return MemorySource(block)
+
+
+def as_frame(X: Any) -> nw.DataFrame[Any] | None:
+    """A narwhals view of a frame, or None for arrays and lists."""
+    if isinstance(X, (np.ndarray, list, tuple)):
+        return None
+    if not hasattr(X, "collect"):  # asking a lazy table for its columns makes it work
+        _refuse_duplicates(X)
+    frame = nw.from_native(X, pass_through=True, allow_series=True)
+    if isinstance(frame, nw.DataFrame):
+        return frame
+    if isinstance(frame, nw.LazyFrame):
+        raise TypeError("X is a lazy table; call .collect() on it first.")
+    if isinstance(frame, nw.Series):
+        raise ValueError(
+            "X is a single column or row. Expected 2D array or table: pass a table, which "
+            "X.to_frame() makes of a column, and table.iloc[[0]] or table.head(1) of a row."
+        )
+    if hasattr(X, "__arrow_c_stream__"):
+        import pyarrow as pa
+
+        return nw.from_native(pa.table(X), eager_only=True)
+    return None
+
+
+def _refuse_duplicates(X: Any) -> None:
+    names: Any = getattr(X, "column_names", None)
+    if not isinstance(names, list):  # pandas may have a column of this name
+        names = getattr(X, "columns", None)
+    if isinstance(names, list):
+        refuse_duplicates(names)
+    elif not getattr(names, "is_unique", True):
+        refuse_duplicates(list(names))
+
+
+def _read_frame(frame: nw.DataFrame[Any], fitted: Schema | None) -> tuple[list[Native], list[Any]]:
+    # NaN equals nothing, itself included: as a name it is one object, which is found by identity.
+    given: list[Any] = list(frame.columns)
+    names = [np.nan if isinstance(name, float) and name != name else name for name in given]
+    if not names:
+        raise ValueError(
+            f"0 feature(s) (shape={frame.shape}) while a minimum of 1 is required: "
+            "the table has no columns."
+        )
+    if len(frame) == 0:
+        raise ValueError(
+            f"0 sample(s) (shape={frame.shape}) while a minimum of 1 is required: "
+            "the table has no rows."
+        )
+    columns: list[Native] = list(frame.iter_columns())
+    if fitted is None or not fitted.named:
+        return columns, names
+    check_names(fitted.names, names)
+    place = {name: j for j, name in enumerate(names)}
+    return [columns[place[name]] for name in fitted.names], fitted.names
+
+
+def check_names(expected: list[Any], columns: list[Any]) -> None:
+    """Refuse columns other than those that a model knows, in any order."""
+    there, expected_names = set(columns), set(expected)
+    missing = [n for n in expected if n not in there]
+    extra = [n for n in columns if n not in expected_names]
+    if not missing and not extra:
+        return
+    lines = ["The feature names should match those that were passed during fit."]
+    for title, names in (
+        ("Feature names unseen at fit time:", extra),
+        ("Feature names seen at fit time, yet now missing:", missing),
+    ):
+        if names:
+            lines += [title, *(f"- {n}" for n in sorted(names, key=str)[:5])]
+            lines += ["- ..."] if len(names) > 5 else []
+    raise ValueError("\n".join(lines) + "\n")
+
+
+def _read_array(estimator: BaseEstimator, X: Any) -> NDArray[Any]:
+    if isinstance(X, np.ma.MaskedArray):
+        X = _without_mask(X)
+    if isinstance(X, np.ndarray) and X.dtype.kind in "mM" and X.ndim == 2:
+        return X
+    if type(X) is np.ndarray and X.dtype.kind in "biuf" and X.ndim == 2 and X.size:
+        return X  # what scikit-learn's check would return, for more than counting few rows takes
+    if isinstance(X, (list, tuple)) and len(X) and isinstance(X[0], (list, tuple)):
+        # Rows of different kinds of values keep them: NumPy would turn all into text.
+        X = _rows_of_objects(X)
+    array: NDArray[Any] = check_array(
+        X,
+        dtype=None,
+        ensure_all_finite=False,
+        estimator=estimator,
+        accept_sparse=False,
+        input_name="X",
+    )
+    return array
+
+
+def _without_mask(X: Any) -> Any:
+    """A masked array as a plain one, missing where it is masked; others would forget the mask."""
+    kind = X.dtype.kind
+    nothing = np.nan if kind in "iuf" else "NaT" if kind in "mM" else None
+    values = X.data.astype(np.float64 if kind in "iu" else X.dtype if nothing else object)
+    values[np.ma.getmaskarray(X)] = nothing
+    return values
+
+
+def _rows_of_objects(rows: Any) -> Any:
+    array = np.asarray(rows, dtype=object) if len({len(r) for r in rows}) == 1 else None
+    if array is None or array.ndim != 2:
+        return rows
+    numbers = all(
+        isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in array.ravel()
+    )
+    return np.asarray(rows) if numbers else array
+
+
+def new_schema(
+    columns: Sequence[Native] | NDArray[Any],
+    names: list[Any],
+    categorical_features: Any,
+    named: bool,
+    coded: frozenset[str] = frozenset(),
+) -> Schema:
+    """What the columns hold; those that are ``coded`` are not declared categorical by that."""
+    chosen = chosen_as_categorical(names, categorical_features)
+    each = (
+        describe_column(column_of(columns, j), name, forced=chosen[j], coded=name in coded)
+        for j, name in enumerate(names)
+    )
+    return Schema(tuple(each), named)
+
+
+def check_against(fitted: Schema, columns: Sequence[Native] | NDArray[Any]) -> Schema:
+    plain = isinstance(columns, np.ndarray) and columns.dtype.kind in "iuf"
+    if plain and all(c.kind == "numeric" and c.family == "number" for c in fitted):
+        return fitted
+    specs = tuple(
+        _check_column(spec, column_of(columns, j)) for j, spec in enumerate(fitted.columns)
+    )
+    return Schema(specs, fitted.named)
+
+
+def _check_column(spec: Column, column: Native) -> Column:
+    plain = as_categories(spec)
+    described = describe_column(column, spec.name, forced=plain.kind == "categorical")
+    family = described.family
+    if family in ("empty", plain.family) or has_no_value(column):
+        return spec
+    if spec.family == "empty":
+        return described
+    if spec.kind == "numeric" and spec.family == "number" and family == "bool":
+        return spec
+    raise ValueError(
+        f"{spec} held {FAMILY_WORDS[spec.family]} when the model was fitted, "
+        f"but now holds {FAMILY_WORDS[family]}; convert it first."
+    )
+
+
+def read_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Weights of the rows, checked; None where all weigh the same."""
+    if sample_weight is None:
+        return None
+    weight = check_weight(weight_of_each(sample_weight, n_rows), n_rows)
+    if weight.ndim != 1:
+        raise ValueError(f"sample_weight must be one number per row; got shape {weight.shape}.")
+    if len(weight) != n_rows:
+        raise ValueError(
+            f"sample_weight.shape == {weight.shape}, expected {(n_rows,)}: one number per row."
+        )
+    if not weight.any():
+        raise all_weights_zero()
+    return weight
+
+
+def weight_of_each(sample_weight: Any, n_rows: int) -> Any:
+    """One weight for all rows as one for each, as scikit-learn reads it; weights as they are."""
+    if isinstance(sample_weight, str):
+        raise ValueError(
+            f"sample_weight is {sample_weight!r}, but X is a table in memory: pass the weights "
+            f"themselves, such as X[{sample_weight!r}]."
+        )
+    single = np.isscalar(sample_weight) or getattr(sample_weight, "shape", None) == ()
+    return np.full(n_rows, sample_weight) if single else sample_weight
+
+
+def check_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
+    """Weights as numbers, none of them missing, negative or too large."""
+    try:
+        weight: NDArray[np.float64] = check_array(
+            sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must hold one number for each row: {error}") from error
+    if (weight < 0).any():
+        raise ValueError(
+            f"sample_weight holds negative values (the smallest is {weight.min():g}); "
+            "weights say how often a row counts, so they must be 0 or more."
+        )
+    if weight.max() > np.finfo(np.float64).max / n_rows:
+        raise ValueError("sample_weight adds up to infinity; divide the weights by a large number.")
+    return weight
+
+
+def all_weights_zero() -> ValueError:
+    return ValueError(
+        "Sample weights must contain at least one non-zero number: "
+        "sample_weight is zero for every row."
+    )

@@ -16,14 +16,14 @@ from contextlib import suppress
 from functools import cache, reduce
 from typing import Any, Generic, TypeVar
 
-from unnaive.table.answers import Lines, answer_table, first_answer, tabular
 from unnaive.table.arrow import BlockReader, block_rows, no_rows
+from unnaive.table.block import Block
+from unnaive.table.output import Lines, answer_table, first_answer, tabular
 from unnaive.table.passes import ANSWERING, CODING, COUNTING, ChangedRowsError, PassSource
-from unnaive.table.records import FETCHING, Records, Releasing, log_pass
+from unnaive.table.records import FETCHING, Records, Releasing, Storage, log_pass
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
-from unnaive.table.source import Block, join_answers
-from unnaive.table.storage import Storage
+from unnaive.table.source import join_answers
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -50,12 +50,6 @@ def open_scan(
         raise TypeError(
             f"scan reads DataFrames of pyspark.sql; got a Spark {type(frame).__name__}. "
             "A pandas-on-Spark table has one as .to_spark()."
-        )
-    by_number = scan.picked is not None and not scan.picked.reads_labels
-    if by_number and scan.row_id is None:
-        raise ValueError(
-            "this model takes rows by their numbers, and Spark's rows have none: name a column of "
-            "row numbers, scan(..., row_id=)."
         )
     reader = BlockReader.of(scan, frame.columns, categorical_features, fitted)
     return SparkSource(frame, reader, Storage(scan.limit))

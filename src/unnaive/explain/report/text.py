@@ -22,7 +22,7 @@ from unnaive.answer import (
 from unnaive.answer.trees import NaiveBayesTree, Tree
 from unnaive.common.wording import counted, shortened
 from unnaive.explain.model import label_names
-from unnaive.table.codes import as_objects
+from unnaive.table.columns import as_objects
 
 LONG = 32  # letters of a class in the title
 SECTIONS = {

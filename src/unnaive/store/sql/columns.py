@@ -22,8 +22,7 @@ from unnaive.store.sql.builder import (
     whole,
 )
 from unnaive.table import Column, Schema
-from unnaive.table.codes import as_objects
-from unnaive.table.columns import as_categories, read_numeric
+from unnaive.table.columns import as_categories, as_objects, read_numeric
 
 TABLE = "t"  # what the user's table is called inside the first step
 FEW_CUTS = 8  # compared one after the other; more are halved

@@ -1,17 +1,19 @@
-"""Answers of engines that answer with a table: their columns, known before any row is read."""
+"""Predictions as tables of an engine, and in Parquet files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.atomic import replacing
 from unnaive.table.arrow import BlockReader
-from unnaive.table.source import Block
+from unnaive.table.block import Block
 
 ONE = "prediction"  # name of an answer of one column
 
@@ -86,3 +88,35 @@ def answer_table(values: Any, names: Sequence[str] | None, schema: Any = None) -
         kinds = [pa.string() if pa.types.is_null(kind) else kind for kind in table.schema.types]
         schema = pa.schema(list(zip(table.column_names, kinds, strict=True)))
     return table.cast(schema)
+
+
+def write_parquet(blocks: Iterable[Mapping[str, NDArray[Any]]], path: Any) -> Path:
+    """Columns of blocks, one block after the other, in a Parquet file.
+
+    The file is written under another name and takes its own when it is whole; after an error there
+    is none.
+    """
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise ImportError("writing Parquet needs pyarrow: pip install 'unnaive[files]'.") from None
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(f"{str(target)!r} is a folder; name a file to write.")
+    writer: Any = None
+    with replacing(target) as file:
+        for block in blocks:
+            table = pa.table({name: _arrow(values) for name, values in block.items()})
+            if writer is None:
+                writer = pq.ParquetWriter(file, table.schema, write_page_checksum=True)
+            writer.write_table(table)
+        if writer is not None:
+            writer.close()
+    return target
+
+
+def _arrow(values: NDArray[Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.array(values.tolist() if values.dtype.kind in "OU" else values)
