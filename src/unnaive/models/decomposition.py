@@ -49,8 +49,8 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
     """A classifier that learns each class as several clusters.
 
     The rows of every class are clustered, every (class, cluster) pair becomes a class of its own,
-    the estimator is trained on the pairs, and pairs are folded back to classes. A class that lies
-    in several places, which naive Bayes would blur into one, is thus told apart place by place.
+    the estimator is trained on the pairs, and pairs are mapped back to classes. This helps where
+    the rows of a class form several groups, which naive Bayes alone would average.
 
     Parameters
     ----------
@@ -362,7 +362,7 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         return Wanted(frozenset())
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Which metadata the estimator and the clusterer want.
+        """Return the metadata that the estimator and the clusterer request.
 
         Returns
         -------
@@ -403,7 +403,7 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
 
     @property
     def pairs_(self) -> list[tuple[Any, int]]:
-        """Class and cluster of each pair."""
+        """Return the class and cluster of each pair."""
         folded = self.answer_.find(GroupedClasses)
         assert folded is not None
         return folded.pairs(self.classes_)

@@ -57,7 +57,7 @@ def _has_layers(model: HierarchicalMixtureClassifier) -> bool:
 
 
 class HierarchicalMixtureClassifier(TableClassifier, RuledEstimator):
-    """A hierarchy of naive Bayes gates that share rows out among naive Bayes experts.
+    """A hierarchical mixture of naive Bayes experts, weighted by naive Bayes gates.
 
     A gate is a naive Bayes whose classes are its children; its probabilities say how much each
     child is to be trusted with a row. Unlike naive Bayes, and unlike boosting or bagging it,
@@ -81,10 +81,10 @@ class HierarchicalMixtureClassifier(TableClassifier, RuledEstimator):
     gamma : float, default=0.5
         Pseudo-count of every counter, at least 1e-6; 0.1 in the paper.
     noise : float, default=0.01
-        Counters start with a random number from 0 to this, so that experts come to differ.
+        Counters start with a random number from 0 to this, so that experts differ.
     training : {"online", "batch"}, default="online"
         Learn after every row, as the paper does; or from all rows of a sweep together, which does
-        not depend on their order or grouping: rows on a cluster may then stay there.
+        not depend on their order: rows on a cluster then stay there, unless the layers grow.
     shuffle : bool, default=True
         Whether online sweeps visit the rows in random orders, or as they come.
     numeric : <rules> or dict, default="best"
@@ -92,10 +92,10 @@ class HierarchicalMixtureClassifier(TableClassifier, RuledEstimator):
     n_bins, bandwidth, class_weight, categorical_features, max_categories, grid_limit :
         As in `NaiveBayesClassifier`. Missing and unseen values are skipped.
     calibration : {"slope", "none"}, default="slope"
-        Whether `fit` calibrates the probabilities, as `BaggedNaiveBayesClassifier` does, by rows
-        that are judged as if they had not been counted. ``"none"`` is the paper's.
+        Whether `fit` calibrates the probabilities by held-out rows of inner folds, with one factor
+        and an intercept for each class. ``"none"`` is the paper's.
     cv : int, splitter or iterable, default=5
-        Folds that judge architectures: how many, a splitter, or ready (train, test) positions.
+        Folds that compare architectures: a number, a splitter, or (train, test) positions.
     max_experts : int, default=16
         Largest architecture that ``layers="grow"`` tries.
     random_state : int, RandomState instance or None, default=None
@@ -425,7 +425,7 @@ class HierarchicalMixtureClassifier(TableClassifier, RuledEstimator):
     # Answering ------------------------------------------------------------------------------
 
     def responsibilities(self, X: Any) -> Any:
-        """Which expert answers for a row: how much each is trusted with it.
+        """Return the weight of each expert for each row.
 
         Parameters
         ----------
@@ -434,7 +434,7 @@ class HierarchicalMixtureClassifier(TableClassifier, RuledEstimator):
         Returns
         -------
         array of shape (n_samples, n_experts)
-            Shares that sum to one; experts in the order of the leaves.
+            Weights that sum to one; experts in the order of the leaves.
         """
         mixture, n_jobs = self.mixture_, self.n_jobs
         return self._open(X).map(lambda block: np.exp(mixture.responsibilities(block, n_jobs)[0]))

@@ -34,31 +34,30 @@ from unnaive.table import Block, Schema, scan_of
 
 
 class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
-    """Clusters of a table with numbers, categories and missing values in any mix.
+    """Naive Bayes with a hidden class, fitted by EM, for numbers, categories and missing values.
 
-    A cluster is a class that nobody wrote down: within it the columns are independent, numbers are
-    normal and categories have frequencies. EM finds the clusters that make the rows most likely.
-    Missing values are passed over. The order of the rows does not matter where the number of
-    clusters is given.
+    Within a cluster the columns are independent, numbers are normal and categories have
+    frequencies. EM finds the clusters that make the rows most likely. Missing values are skipped.
+    The order of the rows does not matter where the number of clusters is given.
 
     Parameters
     ----------
     n_clusters : int or "auto", default="auto"
-        How many clusters. ``"auto"`` adds one after another while the rows that cross-validation
-        holds out become likelier; a table with fewer rows than folds has one cluster.
+        Number of clusters. ``"auto"`` adds one after another while held-out rows become likelier;
+        a table with fewer rows than folds has one cluster.
     max_clusters : int, default=32
-        Where ``"auto"`` stops at the latest.
+        Most clusters that ``"auto"`` tries.
     cv : int, splitter or iterable, default=10
         Folds of the cross-validation: a number, drawn by row number and seed, a scikit-learn
         splitter, or (train, test) positions.
     n_init : int, default=3
-        Starts, the likeliest end of which is kept.
+        Number of starts, of which the most likely result is kept.
     init : {"far", "random"}, default="far"
-        Where a start is: at centres drawn among the rows, likelier the farther from those drawn
-        before; or in random shares of every row, from which EM finds fewer clusters, as older
-        programs do. Rows with the same values have the same shares.
+        Initialization: centres drawn from the rows with probabilities proportional to the squared
+        distance from those drawn before, as in k-means++; or random shares of every row, from
+        which EM finds fewer clusters. Rows with the same values have the same shares.
     max_iter : int, default=100
-        Most steps of EM.
+        Maximum number of EM steps.
     tol : float, default=1e-3
         EM stops when a step gains less than this in log-likelihood per row.
     alpha : float, default=1.0
@@ -281,7 +280,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
     # Answering ------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> Any:
-        """The likeliest cluster of each row.
+        """Predict the most probable cluster of each row.
 
         Parameters
         ----------
@@ -295,7 +294,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         return source.map(partial(_cluster, self.answer_, n_jobs=self.n_jobs), ["cluster"])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probability of each cluster for each row.
+        """Predict the probability of each cluster for each row.
 
         Parameters
         ----------
@@ -312,7 +311,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         return shares
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """Log-likelihood of each row: log density of its numbers, log probability of the rest.
+        """Return the log-likelihood of each row: log density of its numbers, else log probability.
 
         Parameters
         ----------
@@ -330,7 +329,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         return likelihood
 
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
-        """Mean log-likelihood of the rows.
+        """Return the mean log-likelihood of the rows.
 
         Parameters
         ----------
@@ -345,7 +344,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         return float(self.score_samples(X).mean())
 
     def bic(self, X: Any) -> float:
-        """Bayesian information criterion on some rows: lower is better.
+        """Return the Bayesian information criterion on some rows: lower is better.
 
         Parameters
         ----------
@@ -379,5 +378,5 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
 
 
 def _cluster(answer: Answer, block: Block, n_jobs: int | None = None) -> NDArray[np.intp]:
-    """The likeliest cluster of each row."""
+    """Return the most probable cluster of each row."""
     return answer.joint(block, n_jobs).argmax(axis=1)
