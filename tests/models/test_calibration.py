@@ -159,7 +159,7 @@ def test_offsets_of_values_are_the_most_probable(n_classes):
     n_values = 2 * (n_classes + 1) * n_classes
     least = minimize(loss, np.zeros(n_values + n_classes), method="L-BFGS-B", tol=1e-12).fun
     at = np.concatenate((np.ravel(found.values), found.intercept))
-    assert loss(at) <= least * (1 + 1e-6)
+    assert loss(at) <= least * (1 + 1e-4)
     assert not found.values[0][-1].any()  # no row is in this slot
 
 

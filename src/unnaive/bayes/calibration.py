@@ -23,7 +23,8 @@ MIN_SLOPE = 0.01  # evidence against the classes that occur is switched off, not
 # Weight, in rows, of the prior values: of a slope of 1, of an intercept of 0, of the common slope
 # for the factors of columns, and of an offset of 0 in each of the columns.
 SLOPE_RIDGE, INTERCEPT_RIDGE, COLUMN_RIDGE, VALUE_RIDGE = 1.0, 0.5, 16.0, 0.5
-OPTIONS = {"maxiter": 200, "maxcor": 20, "ftol": 1e-9, "gtol": 1e-7}
+# Share by which the loss falls in the last iteration: of factors, and of offsets, which are many.
+TOLERANCE, VALUE_TOLERANCE = 1e-9, 1e-6
 IMPOSSIBLE_EVIDENCE = -500.0  # what stands for the logarithm of 0
 
 
@@ -174,6 +175,7 @@ class _Problem:
             VALUE_RIDGE * len(np.unique(columns)),
             shift,
             (None, None),
+            VALUE_TOLERANCE,
         )
         return tuple(np.split(solution.reshape(-1, n_classes), ends[:-1])), shift
 
@@ -186,6 +188,7 @@ class _Problem:
         ridge: float,
         shift: NDArray[np.float64] | None,
         bounds: tuple[float | None, float | None],
+        tolerance: float = TOLERANCE,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return parameters near ``centre`` and intercepts of least penalised mean log loss."""
         n, n_classes, rows = len(centre), len(self.base), np.arange(len(self.y))
@@ -210,5 +213,6 @@ class _Problem:
 
         start = np.concatenate((centre, np.zeros(n_classes) if shift is None else shift))
         limits = [bounds] * n + [(None, None)] * n_classes
-        point = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits, options=OPTIONS).x
+        options = {"maxiter": 200, "maxcor": 20, "ftol": tolerance, "gtol": 1e-7}
+        point = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits, options=options).x
         return point[:n], point[n:]
