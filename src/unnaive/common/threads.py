@@ -20,7 +20,7 @@ _NAME = "unnaive"
 
 @lru_cache(maxsize=8)
 def _pool(threads: int) -> ThreadPoolExecutor:
-    """Threads are kept: starting them costs as much as counting a hundred thousand rows."""
+    """Return a pool of threads, which stay: starting them costs as much as counting 100,000 rows."""
     return ThreadPoolExecutor(threads, thread_name_prefix=_NAME)
 
 
@@ -30,19 +30,19 @@ if hasattr(os, "register_at_fork"):
 
 
 def thread_count(n_jobs: int | None, n_tasks: int) -> int:
-    """Threads worth using, honouring scikit-learn's meaning of ``n_jobs``."""
+    """Return the threads worth using, honouring scikit-learn's meaning of ``n_jobs``."""
     return 1 if n_tasks < 2 else max(1, min(_allowed(n_jobs), n_tasks))
 
 
 def _allowed(n_jobs: int | None) -> int:
-    """Threads that may be used; one in a daemon, such as a worker of Dask, whose tasks have the
-    cores (joblib says one as well, and warns).
+    """Return the threads that may be used; one in a daemon, such as a worker of Dask, whose tasks
+    have the cores (joblib says one as well, and warns).
     """
     return 1 if n_jobs in (None, 1) or current_process().daemon else effective_n_jobs(n_jobs)
 
 
 def in_threads(fn: Callable[[A], B], tasks: Sequence[A], n_jobs: int | None) -> Iterable[B]:
-    """``map`` over tasks, in order; results never depend on ``n_jobs``.
+    """Map a function over tasks, in order; results never depend on ``n_jobs``.
 
     Tasks that call this themselves do all the work in the thread they run in.
     """
@@ -53,7 +53,7 @@ def in_threads(fn: Callable[[A], B], tasks: Sequence[A], n_jobs: int | None) -> 
 
 
 def in_order(fn: Callable[[A], B], items: Iterable[A], n_jobs: int | None) -> Iterator[B]:
-    """``map`` over items that come one by one: the next are fetched while threads work."""
+    """Map a function over items that come one by one: the next are fetched while threads work."""
     if _inside():
         yield from map(fn, items)
         return
@@ -72,5 +72,5 @@ def in_order(fn: Callable[[A], B], items: Iterable[A], n_jobs: int | None) -> It
 
 
 def _inside() -> bool:
-    """Whether this is one of the threads: it must not wait for the others."""
+    """Return whether this is one of the threads: it must not wait for the others."""
     return threading.current_thread().name.startswith(_NAME)

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def span_words(seconds: float) -> str:
-    """A time to wait."""
+    """Return a time to wait in words."""
     if seconds < 9.95:
         return f"{seconds:.1f} s"
     if seconds < 100:
@@ -17,22 +17,24 @@ def span_words(seconds: float) -> str:
 
 
 def counted(n: float, word: str, plural: str = "") -> str:
-    """A number of things, whole or by weight, with their word: 1 row, 1,234,567 rows, 2.5 rows."""
+    """Return a number of things, whole or by weight, with their word: 1 row, 1,234,567 rows, 2.5
+    rows.
+    """
     return f"{amount(n)} {word if n == 1 else plural or word + 's'}"
 
 
 def amount(n: float) -> str:
-    """A number of things, whole or by weight, without an exponent."""
+    """Return a number of things, whole or by weight, without an exponent."""
     return f"{n:,.0f}" if n == round(n) or abs(n) >= 1e5 else f"{n:,.6g}"
 
 
 def count_words(n: float) -> str:
-    """A number of which only the size matters."""
+    """Return a number of which only the size matters in words."""
     return _scaled(n, ("", "k", "M", "G"))
 
 
 def size_words(n: float) -> str:
-    """A number of bytes."""
+    """Return a number of bytes in words."""
     return _scaled(n, (" B", " kB", " MB", " GB"))
 
 
@@ -45,7 +47,7 @@ def _scaled(n: float, units: tuple[str, ...]) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """Text of at most so many letters, the rest left out of its middle."""
+    """Return the text of at most so many letters, the rest left out of its middle."""
     if len(text) <= limit:
         return text
     # Names that are long often differ at their ends.
@@ -54,14 +56,14 @@ def shortened(text: str, limit: int) -> str:
 
 
 def listed(names: Iterable[Any], most: int = 8) -> str:
-    """The first names of a list as they are written in code, and how many there are in all."""
+    """Return the first names of a list as they are written in code, and how many there are in all."""
     names = list(names)
     shown = ", ".join(map(repr, names[:most])) or "none"
     return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"
 
 
 def printable(text: str) -> str:
-    """Text that a terminal shows and does nothing else with, on one line.
+    """Return the text that a terminal shows and does nothing else with, on one line.
 
     Names and values of a table may hold anything. Spaces and line breaks of all kinds become one
     space each; whatever else does not print, such as control characters, escape sequences and marks
@@ -77,5 +79,5 @@ def _shown(letter: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """The same for text whose line breaks are meant."""
+    """Return printable text whose line breaks are meant."""
     return "\n".join(map(printable, text.split("\n")))

@@ -83,7 +83,9 @@ def summarize_block(
 
 
 def block_groups(block: Block) -> tuple[Labels, NDArray[Any]]:
-    """The classes of some rows, and the number of each row's; one class where rows have none."""
+    """Return the classes of some rows, and the number of each row's; one class where rows have
+    none.
+    """
     if block.target is None:
         return Labels(np.zeros(1, np.int64)), np.zeros(block.n_rows, np.uint8)
     return label_groups(block.target)
@@ -208,7 +210,9 @@ def _count_column(
     n_values: int,
     n_groups: int,
 ) -> NDArray[Any]:
-    """Weights, or numbers of rows where they have no weight, of one column: slots x groups."""
+    """Return the weights, or numbers of rows where they have no weight, of one column: slots x
+    groups.
+    """
     mask = np.iinfo(codes.dtype).max
     shape = (n_values + EXTRA_SLOTS, n_groups)
     if weight is not None:
@@ -247,7 +251,7 @@ def _count_categorical(
 
 
 def _joint_columns(raw: dict[int, RawCodes], n_groups: int, joint: bool) -> list[list[int]]:
-    """Columns to count together: up to four small ones whose joint table stays in cache."""
+    """Return the columns to count together: up to four small ones whose joint table stays in cache."""
     joint_cells = 1 << 13  # while their joint table stays in cache
     columns = list(raw)
     widths = [
@@ -263,7 +267,9 @@ def _count_raw(
     weight: NDArray[np.float64] | None,
     n_groups: int,
 ) -> list[NDArray[np.float64]]:
-    """Counts of raw codes, slots (0 missing, then the codes) x groups, for up to four columns."""
+    """Return the counts of raw codes, slots (0 missing, then the codes) x groups, for up to four
+    columns.
+    """
     codes = [c.codes for c in columns]
     if len(columns) == 1:
         n_values = len(columns[0].values)
@@ -294,7 +300,7 @@ def _canonical(
 def sum_moments(
     block: Block, positions: Sequence[int], groups: NDArray[Any], n_groups: int, n_jobs: int | None
 ) -> tuple[Moments, NDArray[np.float64]]:
-    """Moments of some columns, and the weight of rows without a value, groups x columns."""
+    """Return the moments of some columns, and the weight of rows without a value, groups x columns."""
     out = Moments.empty(n_groups, positions)
     missing = np.zeros((n_groups, len(positions)))
     weight = np.empty(0) if block.weight is None else block.weight

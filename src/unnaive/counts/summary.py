@@ -71,14 +71,14 @@ class Summary:
         return merge_summaries([self, other])
 
     def scaled(self, factor: float) -> Summary:
-        """The same rows, each weighing ``factor`` (above 0) times its weight."""
+        """Return the sums of the same rows, each weighing ``factor`` (above 0) times its weight."""
         if factor == 1.0:
             return self
         counts = self.counts.scale_groups(np.full(len(self.labels), factor))
         return replace(self, counts=counts, moments=self.moments.scaled(factor))
 
     def announce(self, labels: Labels) -> Summary:
-        """The same with groups for all classes that will ever come."""
+        """Return the same sums with groups for all classes that will ever come."""
         merged, (_, place) = merge_labels([labels, self.labels])
         refuse_new(labels, self.labels)
         counts = self.counts.sum_groups(place, len(merged))
@@ -91,7 +91,7 @@ class Summary:
 
 
 def merge_summaries(parts: Sequence[Summary]) -> Summary:
-    """What one pass over all their rows would have collected.
+    """Return what one pass over all their rows would have collected.
 
     The time it takes grows with the sizes of the parts, not with that of the result times their
     number.
@@ -124,7 +124,7 @@ def merge_summaries(parts: Sequence[Summary]) -> Summary:
 def unite_values(
     parts: Sequence[Any], schema: Schema
 ) -> tuple[tuple[Coder, ...], list[list[NDArray[np.intp]]]]:
-    """The numbering of all values together, and where the slots of each part are in it."""
+    """Return the numbering of all values together, and where the slots of each part are in it."""
     coders: list[Coder] = []
     places: list[list[NDArray[np.intp]]] = [[] for _ in parts]
     for j, column in enumerate(schema):
@@ -136,7 +136,7 @@ def unite_values(
 
 
 def row_factor(summary: Summary, factor: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-    """Weights of the classes in units of rows.
+    """Return the weights of the classes in units of rows.
 
     Weights that are below one on average, such as weights that sum to one, are scaled to mean one:
     pseudo-counts and description lengths count rows. Larger ones stay, so that a weight of 2 is a
@@ -168,7 +168,7 @@ def refuse_new(announced: Labels, labels: Labels) -> None:
 
 
 def mark_whole(schema: Schema, coders: Sequence[AnyCoder]) -> Schema:
-    """The columns, marked where their numbers are whole ones, as far as their grids tell."""
+    """Return the columns, marked where their numbers are whole ones, as far as their grids tell."""
     whole = [
         c.family == "number" and isinstance(grid, Grid) and grid.is_whole
         for c, grid in zip(schema, coders, strict=True)
@@ -204,7 +204,8 @@ def refuse_identifiers(summary: Summary) -> None:
 
 
 def subtract_summary(whole: Summary, part: Summary) -> Summary:
-    """What one pass over the rows of ``whole`` without those of ``part`` would have collected.
+    """Return what one pass over the rows of ``whole`` without those of ``part`` would have
+    collected.
 
     Byte for byte, while no number of a column shares a cell with others. A grid that had to be
     coarsened stays as coarse as it is, and its cells keep the ends they had: how the remaining rows
@@ -231,14 +232,14 @@ def subtract_summary(whole: Summary, part: Summary) -> Summary:
 
 
 def impossible(why: str) -> ValueError:
-    """The error that rows to forget were never learned from."""
+    """Return the error that rows to forget were never learned from."""
     return ValueError(
         f"the rows to forget cannot all be rows of the model: {why}. Nothing was forgotten."
     )
 
 
 def _align(whole: Summary, part: Summary) -> tuple[CountTable, Moments]:
-    """Counts and moments of the part by the classes and values of the whole."""
+    """Return the counts and moments of the part by the classes and values of the whole."""
     place = _place_labels(whole.labels, part.labels)
     columns = zip(whole.schema, whole.coders, part.coders, strict=True)
     places = [_place_values(*column) for column in columns]
@@ -260,7 +261,7 @@ def _place_labels(whole: Labels, part: Labels) -> NDArray[np.intp]:
 
 
 def _place_values(column: Column, whole: Coder, part: Coder) -> NDArray[np.intp]:
-    """Where each slot of the part lies in the whole."""
+    """Return where each slot of the part lies in the whole."""
     if part is None:
         return np.array([0, 1 if whole is None else whole.size + 1])
     if isinstance(part, Grid) and isinstance(whole, Grid):
@@ -312,7 +313,7 @@ def _subtract_counts(whole: Summary, taken: CountTable) -> CountTable:
 
 
 def _adds_exactly(*tables: CountTable) -> bool:
-    """Whether all sums are whole multiples of one power of two, few enough to be exact."""
+    """Return whether all sums are whole multiples of one power of two, few enough to be exact."""
     weight_bits = 20  # weights that are multiples of 2**-20 add exactly, up to 2**53 of these
     for bits in (0, weight_bits):
         parts = [np.ldexp(a, bits) for table in tables for a in (table.counts, table.totals)]
@@ -386,7 +387,7 @@ def drop_unused(summary: Summary) -> Summary:
 def _keep_values(
     coder: Coder, used: NDArray[np.intp], declared: Order
 ) -> tuple[Coder, NDArray[np.intp]]:
-    """The numbering of some values, and their old places in the new order."""
+    """Return the numbering of some values, and their old places in the new order."""
     if isinstance(coder, Grid):
         low = coder.low[used]
         return Grid(coder.shift, low, low if coder.shift == 0 else coder.high[used]), used
@@ -408,7 +409,9 @@ def _has_no_value(summary: Summary, j: int, n_used: int) -> bool:
 
 
 def _without_type(column: Column) -> tuple[Column, Coder]:
-    """A column of which no value is left; a column of numbers used as categories was declared."""
+    """Return a column of which no value is left; a column of numbers used as categories was
+    declared.
+    """
     declared = column.kind != natural_kind(column.family)
     if declared:
         return Column(column.name, "categorical", "empty"), Categories(())

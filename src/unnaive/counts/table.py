@@ -39,7 +39,7 @@ class CountTable:
 
     @classmethod
     def empty(cls, n_groups: int, sizes: Sequence[int]) -> CountTable:
-        """A table of zeros for attributes with so many values each."""
+        """Return a table of zeros for attributes with so many values each."""
         offsets = slot_offsets(sizes)
         return cls(np.zeros((n_groups, offsets[-1])), offsets, np.zeros(n_groups))
 
@@ -66,11 +66,11 @@ class CountTable:
         return len(self.offsets) - 1
 
     def attribute(self, j: int) -> NDArray[np.float64]:
-        """View of one attribute's counts: (groups, missing + values + unseen)."""
+        """Return the view of one attribute's counts: (groups, missing + values + unseen)."""
         return self.counts[:, self.offsets[j] : self.offsets[j + 1]]
 
     def values(self, j: int) -> NDArray[np.float64]:
-        """View of one attribute's counts without missing and unseen."""
+        """Return the view of one attribute's counts without missing and unseen."""
         return self.counts[:, self.offsets[j] + 1 : self.offsets[j + 1] - 1]
 
     def __add__(self, other: CountTable) -> CountTable:
@@ -100,7 +100,7 @@ class CountTable:
     def _flat_places(
         self, places: Sequence[NDArray[np.intp] | None], offsets: NDArray[np.intp]
     ) -> NDArray[np.intp]:
-        """Where each slot of this table lies in one whose attributes begin at ``offsets``."""
+        """Return where each slot of this table lies in one whose attributes begin at ``offsets``."""
         widths = np.diff(self.offsets)
         each = [np.arange(n) if p is None else p for p, n in zip(places, widths, strict=True)]
         if not each:
@@ -108,7 +108,7 @@ class CountTable:
         return np.concatenate(each) + np.repeat(offsets[:-1], widths)
 
     def select_groups(self, groups: NDArray[np.intp]) -> CountTable:
-        """The table of some groups only."""
+        """Return the table of some groups only."""
         return CountTable(self.counts[groups], self.offsets, self.totals[groups])
 
     def sum_groups(self, place: NDArray[np.intp], n_groups: int) -> CountTable:
@@ -121,17 +121,17 @@ class CountTable:
         return CountTable(counts, self.offsets, totals)
 
     def scale_groups(self, factor: NDArray[np.float64]) -> CountTable:
-        """Every group's weights multiplied by one number."""
+        """Return every group's weights multiplied by one number."""
         return CountTable(self.counts * factor[:, None], self.offsets, self.totals * factor)
 
 
 def slot_offsets(sizes: Sequence[int] | NDArray[np.intp]) -> NDArray[np.intp]:
-    """Where the slots of each attribute begin, for attributes with so many values."""
+    """Return where the slots of each attribute begin, for attributes with so many values."""
     return np.concatenate(([0], np.cumsum(np.asarray(sizes, dtype=np.intp) + EXTRA_SLOTS)))
 
 
 def information_of(table: NDArray[Any]) -> float:
-    """Mutual information of the rows and the columns of a table of weights, in nats.
+    """Return the mutual information of the rows and the columns of a table of weights, in nats.
 
     Corrected for the cells that the weight is spread over, as Miller and Madow do: half the number
     of cells beyond one, over the weight. What says nothing has about 0, however many values it has.
@@ -140,11 +140,13 @@ def information_of(table: NDArray[Any]) -> float:
 
 
 def most_informative(tables: Sequence[NDArray[Any] | None], most: int) -> list[int]:
-    """Numbers of the tables of most information, the first of equals, in ascending order."""
+    """Return the numbers of the tables of most information, the first of equals, in ascending
+    order.
+    """
     information = [-np.inf if table is None else information_of(table) for table in tables]
     return [j for j in highest(information, most) if information[j] > -np.inf]
 
 
 def highest(values: Sequence[float], most: int) -> list[int]:
-    """Places of the highest values, the first of equals, in ascending order."""
+    """Return the places of the highest values, the first of equals, in ascending order."""
     return sorted(np.argsort(-np.array(values), kind="stable")[:most].tolist())

@@ -45,7 +45,8 @@ def choose_widths(
     floor: float,
     narrowest: float,
 ) -> tuple[NDArray[np.float64], float]:
-    """Width of each class's kernels, then that of all rows together; and the factor c they share.
+    """Return the width of each class's kernels, then that of all rows together; and the factor c
+    they share.
 
     ``positions`` of cells, ascending, with ``counts`` of classes (classes x cells). The factor is
     NaN where widths are not c / sqrt(n). A class without rows has the width of all. No width is
@@ -62,7 +63,7 @@ def choose_widths(
 
 
 def best_factor(positions: NDArray[np.float64], counts: NDArray[np.float64]) -> float:
-    """The factor under which rows are most probable among the others; the first of equals.
+    """Return the factor under which rows are most probable among the others; the first of equals.
 
     Wang and Yuan's formula as it stands: nothing is added to the densities. Pair by pair where few
     rows of a class are close to each other, else on a lattice.
@@ -79,7 +80,7 @@ def best_factor(positions: NDArray[np.float64], counts: NDArray[np.float64]) -> 
 
 
 def places_of(positions: NDArray[np.float64], weight: NDArray[np.float64]) -> Places:
-    """Where there are rows, and their weight."""
+    """Return where there are rows, and their weight."""
     present = weight > 0
     return positions[present], weight[present]
 
@@ -87,7 +88,8 @@ def places_of(positions: NDArray[np.float64], weight: NDArray[np.float64]) -> Pl
 def _on_lattice(
     positions: NDArray[np.float64], weight: NDArray[np.float64], widths: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Leave-one-out log likelihood of rows rounded to the nodes of a lattice, for each width.
+    """Return the leave-one-out log likelihood of rows rounded to the nodes of a lattice, for each
+    width.
 
     All sums are one convolution per width. A row's own share is exactly one at its node, which
     is why rows are rounded here and not spread.
@@ -129,7 +131,7 @@ def kernel_sums_on_lattice(
 def _silverman(
     positions: NDArray[np.float64], counts: NDArray[np.float64], weight: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """0.9 times the lesser of deviation and quartile distance / 1.34, over n**(1/5).
+    """Return 0.9 times the lesser of deviation and quartile distance / 1.34, over n**(1/5).
 
     A class without rows, or whose rows are all alike, takes the spread of all.
     """
@@ -162,7 +164,7 @@ def conditional_widths(
     floor: float,
     narrowest: float,
 ) -> NDArray[np.float64]:
-    """Width of each class's kernels, then that of all rows together.
+    """Return the width of each class's kernels, then that of all rows together.
 
     A width is a factor, which all classes share, times the deviation of all rows over n**(1/5), n
     the rows of the class. The factor is the one under which the classes of rows are most probable
@@ -183,14 +185,14 @@ def conditional_widths(
 
 
 def _first_of_best(likelihood: NDArray[np.float64]) -> int:
-    """The first that is as good as the best, but for rounding."""
+    """Return the first that is as good as the best, but for rounding."""
     rounding = 1e-9  # of a log likelihood: closer than this is equal
     best = likelihood.max()
     return int(np.argmax(likelihood >= best - rounding * abs(best)))
 
 
 def deviation(positions: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
-    """Standard deviation of positions that have weights."""
+    """Return the standard deviation of positions that have weights."""
     whole = weight.sum()
     mean = (weight * positions).sum() / whole
     return float(np.sqrt((weight * (positions - mean) ** 2).sum() / whole))
@@ -207,7 +209,9 @@ def _one_by_one(
     widths: NDArray[np.float64],
     floor: float,
 ) -> NDArray[np.float64]:
-    """Conditional log likelihood under each of several widths, by sums over pairs of cells."""
+    """Return the conditional log likelihood under each of several widths, by sums over pairs of
+    cells.
+    """
     likelihood, sums = np.empty(len(widths)), np.empty(counts.shape)
     for k, tried in enumerate(widths):
         kernels.add_cell_kernels(positions, counts, tried, floor, sums)
@@ -221,7 +225,8 @@ def _likelihood_on_lattice(
     widths: NDArray[np.float64],
     floor: float,
 ) -> NDArray[np.float64]:
-    """The same of rows rounded to the nodes of a lattice, by one convolution per class and width.
+    """Return the same for rows rounded to the nodes of a lattice, by one convolution per class and
+    width.
 
     A row's own share is then exactly one at its node.
     """

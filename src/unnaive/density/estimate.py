@@ -41,12 +41,12 @@ class Scale:
 
     @classmethod
     def of(cls, grid: Grid) -> Scale | None:
-        """The scale of a column's grid; None where all values are alike."""
+        """Return the scale of a column's grid; None where all values are alike."""
         return cls.of_cells(grid, np.arange(grid.size)) if grid.size else None
 
     @classmethod
     def of_cells(cls, grid: Grid, cells: NDArray[np.intp]) -> Scale | None:
-        """The scale of some cells of a grid, ascending; None where their values are alike."""
+        """Return the scale of some cells of a grid, ascending; None where their values are alike."""
         smallest_share = 2.0**-30  # of the whole range: below this, these rows are all alike
         # Where values repeat (whole numbers, two values), kernels narrower than a sixth of the mean
         # gap tell nothing, and a larger class would seem denser for having them; below 1/4096 of
@@ -112,7 +112,7 @@ class Densities:
         check_tables(self.scale, self.start, self.per_step, self.first, self.last, self.logs)
 
     def at(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Log density of each value in each class: values x classes."""
+        """Return the log density of each value in each class: values x classes."""
         out = np.empty((len(values), len(self.widths)))
         kernels.fill_log_densities(
             self.scale.positions(values),
@@ -126,7 +126,7 @@ class Densities:
         return out
 
     def on(self, scale: Scale) -> Densities:
-        """The same densities with positions and widths in units of another scale."""
+        """Return the same densities with positions and widths in units of another scale."""
         if scale == self.scale:
             return self
         ratio = self.scale.half_range / scale.half_range
@@ -141,11 +141,12 @@ class Densities:
 
     @property
     def floors(self) -> NDArray[np.float64]:
-        """What each class's density has everywhere, in units of the scale: its tables' ends."""
+        """Return what each class's density has everywhere, in units of the scale: its tables' ends."""
         return np.exp(self.logs[self.first] + self.scale.log_range)
 
     def without_one(self, rows: NDArray[np.float64]) -> Densities:
-        """The densities at each class's own values, if one row with the value were not there.
+        """Return the densities at each class's own values, if one row with the value were not
+        there.
 
         ``rows`` is the weight of each class's values.
         """
@@ -160,7 +161,8 @@ class Densities:
 def logs_without_one(
     logs: NDArray[np.float64], rows: float, width: float, log_range: float
 ) -> NDArray[np.float64]:
-    """A table of log densities without the kernel of one row, which stands at each node in turn.
+    """Return a table of log densities without the kernel of one row, which stands at each node in
+    turn.
 
     The ends of the table have no kernel, only what is added everywhere.
     """
@@ -192,7 +194,9 @@ def check_tables(
 def fit_densities(
     grid: Grid, counts: NDArray[np.float64], bandwidth: Any, floor: float = FLOOR
 ) -> Densities | None:
-    """Densities from counts of classes in fine cells (classes x cells); None if constant."""
+    """Return the densities from counts of classes in fine cells (classes x cells); None if
+    constant.
+    """
     scale = Scale.of(grid)
     if scale is None:
         return None
@@ -200,7 +204,7 @@ def fit_densities(
 
 
 def middles(grid: Grid) -> NDArray[np.float64]:
-    """What stands for the values of each cell."""
+    """Return what stands for the values of each cell."""
     return 0.5 * grid.low + 0.5 * grid.high
 
 
@@ -211,7 +215,7 @@ def densities_at(
     bandwidth: Any,
     floor: float = FLOOR,
 ) -> Densities | None:
-    """The same from positions, ascending, of cells; None if there is no row.
+    """Return densities from positions of cells, ascending; None if there is no row.
 
     A class without rows looks like all classes together.
     """
@@ -240,7 +244,8 @@ def densities_at(
 def _nodes(
     positions: NDArray[np.float64], weight: NDArray[np.float64], width: float, floor: float
 ) -> tuple[float, float, NDArray[np.float64]]:
-    """First node, nodes per unit, and densities at the nodes; the first and last have none.
+    """Return the first node, nodes per unit, and densities at the nodes; the first and last have
+    none.
 
     Kernels added one by one, or rows spread over nodes and one convolution.
     """
@@ -282,7 +287,7 @@ class Normal(NamedTuple):
 
 
 def fit_normal(classes: Spread, whole: Spread, var_smoothing: float) -> Normal | None:
-    """Normal densities that are never degenerate; None if the column is constant.
+    """Return the normal densities that are never degenerate; None if the column is constant.
 
     The variance grows by a share of the whole column's variance, at least 1e-18 of it; a class
     without a value looks like the whole column.
@@ -391,7 +396,7 @@ def _measure(summary: Summary, j: int, bandwidth: Any) -> Measure:
 def most_probable(
     grid: Grid, densities: Densities | None, totals: NDArray[np.float64]
 ) -> NDArray[np.intp]:
-    """The class of highest density times weight in each cell; the first of equals."""
+    """Return the class of highest density times weight in each cell; the first of equals."""
     if densities is None:  # all values alike
         return np.full(grid.size, totals.argmax(), dtype=np.intp)
     joint = densities.at(middles(grid))
@@ -407,7 +412,8 @@ def delta(
     totals: NDArray[np.float64],
     best: NDArray[np.intp],
 ) -> float:
-    """Share of the weight in ``counts`` (classes x values) that lies in each value's best class.
+    """Return the share of the weight in ``counts`` (classes x values) that lies in each value's
+    best class.
 
     Rows without a value (``absent``, by class) go with the most frequent class.
     """

@@ -50,7 +50,7 @@ class RuledEstimator(TableEstimator):
         return re.sub("( *)<what they do>", lambda at: "\n".join(at[1] + s for s in lines), text)
 
     def _rules(self, schema: Schema) -> dict[int, Rule]:
-        """The rule of each numeric column."""
+        """Return the rule of each numeric column."""
         parameter = self._rule_parameter
         value = getattr(self, parameter)
         for name in value.values() if isinstance(value, Mapping) else [value]:
@@ -224,7 +224,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, RuledEstimator, Additi
 
     @property
     def _needs_classes(self) -> bool:
-        """Whether the rule of all columns looks at the classes."""
+        """Return whether the rule of all columns looks at the classes."""
         return any(rule.supervised for name, rule in RULES.items() if name == self.method)
 
     def _gather(self, X: Any, y: Any, sample_weight: Any, fitted: Schema | None) -> Summary:
@@ -277,11 +277,11 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, RuledEstimator, Additi
         return out
 
     def _numbers(self) -> list[int]:
-        """Columns that are replaced."""
+        """Return the columns that are replaced."""
         return [j for j, cuts in enumerate(self.cuts_) if cuts is not None]
 
     def _column(self, block: Block, j: int) -> NDArray[Any]:
-        """What stands for the values of a numeric column in the output."""
+        """Return what stands for the values of a numeric column in the output."""
         cuts, column = self.cuts_[j], self.schema_[j]
         assert cuts is not None
         names = np.concatenate(([np.nan], np.arange(len(cuts) + 1)))

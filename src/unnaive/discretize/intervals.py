@@ -14,7 +14,7 @@ from unnaive.table import Column
 
 
 def interval_words(cuts: NDArray[np.float64], column: Column) -> list[str]:
-    """Intervals between cuts in words.
+    """Return the intervals between cuts in words.
 
     Of whole numbers by the first and last in each: "at most 29", "30 to 45", "46 or more"; of
     ordered categories likewise: "at most small", "medium to large", "huge". Of others, where a
@@ -37,7 +37,7 @@ def interval_words(cuts: NDArray[np.float64], column: Column) -> list[str]:
 
 
 def _level_words(cuts: NDArray[np.float64], levels: list[str]) -> list[str]:
-    """Intervals between cuts by the levels in them."""
+    """Return the intervals between cuts by the levels in them."""
     top = len(levels) - 1
     ends = np.clip(np.floor(cuts), 0, top).astype(int).tolist()
     words = []
@@ -54,7 +54,7 @@ def _level_words(cuts: NDArray[np.float64], levels: list[str]) -> list[str]:
 
 
 def whole_edges(cuts: NDArray[np.float64], column: Column) -> tuple[list[str], list[str]] | None:
-    """The last whole number, or level, below each cut and the first above it.
+    """Return the last whole number, or level, below each cut and the first above it.
 
     None where a column has other numbers, or an interval has no whole number in it.
     """
@@ -70,14 +70,14 @@ def whole_edges(cuts: NDArray[np.float64], column: Column) -> tuple[list[str], l
 
 
 def slot_words(coder: Bins | Categories, column: Column) -> tuple[str, ...]:
-    """What to call every slot of a coder: missing, its values, unseen."""
+    """Return what to call every slot of a coder: missing, its values, unseen."""
     if isinstance(coder, Bins):
         return ("missing", *interval_words(coder.cuts, column), "unseen")
     return tuple(coder.name(slot) for slot in range(coder.size + 2))
 
 
 def interval_names(cuts: NDArray[np.float64], column: Column) -> list[str]:
-    """Intervals between cuts, as text in which different cuts look different."""
+    """Return the intervals between cuts, as text in which different cuts look different."""
     edges = ["-inf", *cut_names(cuts, column), "inf"]
     names = [f"({a}, {b}]" for a, b in pairwise(edges)]
     names[-1] = names[-1][:-1] + ")"
@@ -85,14 +85,14 @@ def interval_names(cuts: NDArray[np.float64], column: Column) -> list[str]:
 
 
 def levels_at(numbers: NDArray[np.float64], column: Column) -> list[Any]:
-    """The levels of a column at these places in their order, or the last ones before them."""
+    """Return the levels of a column at these places in their order, or the last ones before them."""
     assert column.order
     places = np.clip(np.floor(numbers), 0, len(column.order) - 1).astype(np.intp)
     return [column.order[k] for k in places.tolist()]
 
 
 def cut_names(cuts: NDArray[np.float64], column: Column, digits: int = 6) -> list[str]:
-    """Cuts as text in which different ones look different; dates and times as such.
+    """Return the cuts as text in which different ones look different; dates and times as such.
 
     A cut between two levels is called by the first: "at most small" is all up to it.
     """

@@ -61,7 +61,7 @@ class Rule:
     supervised: ClassVar[bool] = False  # whether it looks at the classes
 
     def __init_subclass__(cls, name: str | None = None) -> None:
-        """With a name, a rule is known by it to every estimator."""
+        """Register a rule that has a name for every estimator."""
         super().__init_subclass__()
         if name is not None:
             cls.name = name
@@ -69,13 +69,13 @@ class Rule:
 
     @classmethod
     def of(cls, estimator: Any) -> Self:
-        """The rule with those of its options that the estimator has as parameters."""
+        """Return the rule with those of its options that the estimator has as parameters."""
         names = (option.name for option in fields(cls) if hasattr(estimator, option.name))
         return cls(**{name: getattr(estimator, name) for name in names})
 
     @classmethod
     def does(cls) -> str:
-        """The first line of its docstring, to stand after its name in docstrings and errors."""
+        """Return the first line of its docstring, to stand after its name in docstrings and errors."""
         words = (cls.__doc__ or "").split("\n")[0].rstrip(".")
         return words[:1].lower() + words[1:]
 
@@ -88,7 +88,8 @@ class CuttingRule(Rule, ABC):
 
     @abstractmethod
     def cuts(self, column: ColumnSums) -> NDArray[np.float64]:
-        """Where to cut, given two or more cells; values up to and including a cut lie below it.
+        """Return where to cut, given two or more cells; values up to and including a cut lie below
+        it.
 
         A cut inside a cell of several values is moved to its nearer edge afterwards.
         """
@@ -101,7 +102,7 @@ class DensityRule(Rule, ABC):
 
     @abstractmethod
     def density(self, column: ColumnSums) -> Normal | Densities | None:
-        """The densities; None if the column is constant."""
+        """Return the densities; None if the column is constant."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,9 @@ class Best(_HasBins, CuttingRule, name="best"):
 
 
 def _left_out(column: ColumnSums, cuts: NDArray[np.float64]) -> float:
-    """Log-likelihood of the classes of all rows, each given the other rows of its interval."""
+    """Return the log-likelihood of the classes of all rows, each given the other rows of its
+    interval.
+    """
     starts = np.searchsorted(column.grid.low, cuts, side="right")
     counts = np.add.reduceat(column.counts, np.concatenate(([0], starts)), axis=1)
     whole = counts.sum(axis=0)
@@ -245,13 +248,13 @@ class Kernel(_HasBandwidth, DensityRule, name="kernel"):
 
 
 def between(grid: Grid, cuts: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Midpoints of the gaps below the given cells; never at or above the cell itself."""
+    """Return the midpoints of the gaps below the given cells; never at or above the cell itself."""
     return midpoints(grid.high[cuts - 1], grid.low[cuts])
 
 
 def midpoints(below: NDArray[np.float64], above: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Cuts between neighbouring values: never at or above the upper one, also where no float lies
-    between them or their sum would overflow.
+    """Return the cuts between neighbouring values: never at or above the upper one, also where no
+    float lies between them or their sum would overflow.
     """
     middle = 0.5 * below + 0.5 * above
     return np.where((below <= middle) & (middle < above), middle, below)
@@ -344,7 +347,7 @@ def coarsen(
 def _column_sums(
     summary: Summary, counts: CountTable, factor: NDArray[np.float64]
 ) -> Callable[[int], ColumnSums]:
-    """What a rule sees of each numeric column."""
+    """Return what a rule sees of each numeric column."""
     place = {j: k for k, j in enumerate(summary.moments.columns)}
     classes = summary.moments.finish() if place else NO_MOMENTS
     whole = classes.whole(factor) if place else NO_MOMENTS

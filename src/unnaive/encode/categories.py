@@ -36,7 +36,9 @@ class Categories:
         object.__setattr__(self, "index", index)
 
     def __getstate__(self) -> list[tuple[Any, ...]]:
-        """Without the index, which is made again; skops does not keep true and false as keys."""
+        """Return the state without the index, which is made again; skops does not keep true and
+        false as keys.
+        """
         return [self.values, self.rare]
 
     def __setstate__(self, state: list[tuple[Any, ...]]) -> None:
@@ -55,7 +57,7 @@ class Categories:
         return len(self.values) + bool(self.rare)
 
     def name(self, slot: int) -> str:
-        """What to call a slot."""
+        """Return what to call a slot."""
         if slot == 0:
             return "missing"
         if slot <= len(self.values):
@@ -65,7 +67,7 @@ class Categories:
         return "other" if "other" not in self.index else "other (rare values)"
 
     def slots(self, values: Iterable[Any]) -> NDArray[np.intp]:
-        """Where each raw slot (0 missing, then ``values`` in their order) belongs."""
+        """Return where each raw slot (0 missing, then ``values`` in their order) belongs."""
         listed = list(values)
         places = [0, *map(self.index.get, listed)]
         if None in places:
@@ -80,7 +82,7 @@ Order: TypeAlias = tuple[Any, ...] | None  # as in `Column`
 def categories_of(
     values: Sequence[Any], present: NDArray[np.bool_], order: Order = ()
 ) -> Categories:
-    """Canonical categories: those of ``values`` that are present, each once, in order."""
+    """Return the canonical categories: those of ``values`` that are present, each once, in order."""
     kept = (v for v, here in zip(values, present, strict=True) if here and not is_missing(v))
     return Categories(order_values(kept, order))
 
@@ -88,7 +90,7 @@ def categories_of(
 def merge_categories(
     parts: Sequence[Categories], order: Order = ()
 ) -> tuple[Categories, list[NDArray[np.intp]]]:
-    """Categories of all parts together, and for each part where its slots went."""
+    """Return the categories of all parts together, and for each part where its slots went."""
     lists = list(dict.fromkeys(part.values for part in parts))  # many parts have the same ones
     merged = Categories(order_values((v for values in lists for v in values), order))
     unseen = [merged.size + 1]
@@ -97,7 +99,9 @@ def merge_categories(
 
 
 def order_values(values: Iterable[Any], order: Order) -> tuple[Any, ...]:
-    """Distinct values by their declared order; those that it does not list come after, sorted."""
+    """Return the distinct values by their declared order; those that it does not list come after,
+    sorted.
+    """
     distinct = sort_values(values)
     if order:
         place = {v: i for i, v in enumerate(order)}
@@ -109,7 +113,9 @@ def order_values(values: Iterable[Any], order: Order) -> tuple[Any, ...]:
 
 
 def _edges(value: Any) -> tuple[float, float, bool] | None:
-    """Where an interval of numbers, such as "(9.5, 20.0]", begins and ends; None: it is none."""
+    """Return where an interval of numbers, such as "(9.5, 20.0]", begins and ends; None: it is
+    none.
+    """
     match = INTERVAL.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         return None
@@ -120,7 +126,9 @@ def _edges(value: Any) -> tuple[float, float, bool] | None:
 
 
 def sort_values(values: Iterable[Any]) -> tuple[Any, ...]:
-    """Distinct values in one order for every engine: by value, or by type and value if mixed."""
+    """Return the distinct values in one order for every engine: by value, or by type and value if
+    mixed.
+    """
     distinct = list(dict.fromkeys(values))
     try:
         return tuple(sorted(distinct))

@@ -29,12 +29,12 @@ def check_coders(coders: Sequence[AnyCoder], schema: Schema) -> None:
 
 
 def coder_sizes(coders: Sequence[AnyCoder]) -> list[int]:
-    """Number of values of each column; 0 where it has no coder."""
+    """Return the number of values of each column; 0 where it has no coder."""
     return [0 if coder is None else coder.size for coder in coders]
 
 
 def row_slots(block: Block, coders: Sequence[AnyCoder]) -> NDArray[np.uint16]:
-    """Slots of all columns: rows x columns."""
+    """Return the slots of all columns: rows x columns."""
     slots = np.empty((block.n_rows, len(coders)), dtype=np.uint16)
     for j, coder in enumerate(coders):
         slots[:, j] = column_slots(block, j, coder)
@@ -42,12 +42,12 @@ def row_slots(block: Block, coders: Sequence[AnyCoder]) -> NDArray[np.uint16]:
 
 
 def numeric_columns(coders: Sequence[AnyCoder]) -> NDArray[np.bool_]:
-    """Which columns are cut into intervals."""
+    """Return which columns are cut into intervals."""
     return np.array([isinstance(coder, Bins) for coder in coders], dtype=bool)
 
 
 def slots_in(coarse: Bins | Categories, fine: Bins | Categories) -> NDArray[np.int64]:
-    """The slot in a coarser numbering of each slot of a column's own."""
+    """Return the slot in a coarser numbering of each slot of a column's own."""
     last = coarse.size + 1
     slots = np.full(fine.size + 2, last, dtype=np.int64)
     slots[0] = 0
@@ -61,7 +61,7 @@ def slots_in(coarse: Bins | Categories, fine: Bins | Categories) -> NDArray[np.i
 
 
 def column_slots(block: Block, j: int, coder: AnyCoder, *, unseen: bool = True) -> NDArray[Any]:
-    """Slot of each row in column j: 0 missing, then the coder's values, then unseen.
+    """Return the slot of each row in column j: 0 missing, then the coder's values, then unseen.
 
     Where there is no slot for ``unseen`` values, as in rows to learn from, they are as good as
     missing.

@@ -56,7 +56,9 @@ class Grid:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every value is known, and a whole number that floats tell from its neighbours."""
+        """Return whether every value is known, and a whole number that floats tell from its
+        neighbours.
+        """
         return bool(self.size and not self.shift and whole_numbers(self.low).all())
 
     @property
@@ -71,7 +73,9 @@ class Grid:
         return keys
 
     def codes(self, values: NDArray[np.float64]) -> NDArray[np.uint16]:
-        """Slot of each value: 0 missing, then the cells. For values the grid was made from."""
+        """Return the slot of each value: 0 missing, then the cells. For values the grid was made
+        from.
+        """
         codes = np.zeros(len(values), dtype=np.uint16)
         if self.size:
             cells = self.cells
@@ -88,7 +92,7 @@ class Grid:
 def number_values(
     values: NDArray[np.float64], limit: int = GRID_LIMIT
 ) -> tuple[Grid, NDArray[np.uint16]] | None:
-    """The grid of a column and the slot of each value; None when one of them is infinite."""
+    """Return the grid of a column and the slot of each value; None when one of them is infinite."""
     bitmap_bits = (24, 26)  # a second try costs less than sorting, if there are rows enough
     unsorted_rows = 4096  # below this, sorting is as quick
     bits = values.view(np.uint64)
@@ -109,7 +113,8 @@ def number_values(
 def _number_unsorted(
     bits: NDArray[np.uint64], first: int, last: int, size: int, limit: int
 ) -> tuple[Grid, NDArray[np.uint16]] | None:
-    """The same without sorting, by marking the leading bits of each key in a bitmap of 2**size.
+    """Return the same without sorting, by marking the leading bits of each key in a bitmap of
+    2**size.
 
     Enough when these bits alone tell more than ``limit`` keys apart, or when no two different
     values share them; None otherwise.
@@ -148,14 +153,14 @@ def _grid_of_keys(shift: int, low: NDArray[np.uint64], high: NDArray[np.uint64])
 
 
 def grid_values(keys: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """The values that have these keys."""
+    """Return the values that have these keys."""
     bits = np.empty(len(keys), dtype=np.uint64)
     kernels.values_of_keys(keys, bits)
     return bits.view(np.float64)
 
 
 def whole_numbers(values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which values are whole numbers that floats tell from their neighbours."""
+    """Return which values are whole numbers that floats tell from their neighbours."""
     largest_whole = 1e15  # below it, halves between whole numbers are exact
     whole: NDArray[np.bool_] = (np.abs(values) < largest_whole) & (values == np.rint(values))
     return whole
@@ -164,7 +169,7 @@ def whole_numbers(values: NDArray[np.float64]) -> NDArray[np.bool_]:
 def merge_grids(
     grids: Sequence[Grid], limit: int = GRID_LIMIT
 ) -> tuple[Grid, list[NDArray[np.intp]]]:
-    """The grid of all values together, and for each part where its slots went.
+    """Return the grid of all values together, and for each part where its slots went.
 
     The time it takes grows with the number of cells of all parts, not with that of pairs of parts.
     """
@@ -194,7 +199,7 @@ def merge_grids(
 
 
 def _merge_values(grids: Sequence[Grid], limit: int) -> tuple[Grid, list[NDArray[np.intp]]]:
-    """The same for grids whose cells hold one value each."""
+    """Merge grids whose cells hold one value each."""
     numbered = number_values(np.concatenate([g.low for g in grids]), limit)
     assert numbered is not None  # grids hold no infinite values
     grid, codes = numbered
@@ -206,7 +211,7 @@ def _merge_values(grids: Sequence[Grid], limit: int) -> tuple[Grid, list[NDArray
 
 
 def _unite(parts: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
-    """Ascending keys of all lists, each once; short lists meet short ones."""
+    """Return the ascending keys of all lists, each once; short lists meet short ones."""
     lists = [kernels.unite_cells(np.empty(0, np.uint64), part) for part in parts]
     while len(lists) > 1:
         pairs = [kernels.unite_cells(*lists[k : k + 2]) for k in range(0, len(lists) - 1, 2)]
@@ -229,19 +234,19 @@ class Bins:
         return len(self.cuts) + 1
 
     def place(self, low: NDArray[np.float64]) -> NDArray[Any]:
-        """Slot of each slot of a grid whose cells, from ``low``, no cut divides."""
+        """Return the slot of each slot of a grid whose cells, from ``low``, no cut divides."""
         ends = np.searchsorted(low, self.cuts, side="right")  # cuts are fewer than cells
         widths = np.diff(ends, prepend=0, append=len(low))
         slots = np.arange(self.size + 2, dtype=code_dtype(self.size))
         return np.repeat(slots, np.concatenate(([1], widths, [1])))
 
     def divide(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> bool:
-        """Whether some cut lies within a cell, from ``low`` until before ``high``."""
+        """Return whether some cut lies within a cell, from ``low`` until before ``high``."""
         inside = np.searchsorted(low, self.cuts, side="right") - 1
         return bool((self.cuts < high[inside])[inside >= 0].any())
 
     def codes(self, values: NDArray[np.float64], column: Column) -> NDArray[Any]:
-        """Slot of each value; infinite values are refused."""
+        """Return the slot of each value; infinite values are refused."""
         codes = np.empty(len(values), dtype=code_dtype(self.size))
         infinite = kernels.bin_codes(read_only(values), read_only(self.cuts), codes)
         if infinite >= 0:
