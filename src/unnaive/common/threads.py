@@ -20,7 +20,7 @@ _NAME = "unnaive"
 
 @lru_cache(maxsize=8)
 def _pool(threads: int) -> ThreadPoolExecutor:
-    """Return a pool of threads, which stay: starting them costs as much as counting 100,000 rows."""
+    """Return a pool of threads; starting them costs as much as counting 100,000 rows."""
     return ThreadPoolExecutor(threads, thread_name_prefix=_NAME)
 
 

@@ -56,7 +56,7 @@ def shortened(text: str, limit: int) -> str:
 
 
 def listed(names: Iterable[Any], most: int = 8) -> str:
-    """Return the first names of a list as they are written in code, and how many there are in all."""
+    """Return the first names of a list as written in code, and how many there are in all."""
     names = list(names)
     shown = ", ".join(map(repr, names[:most])) or "none"
     return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"

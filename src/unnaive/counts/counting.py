@@ -251,7 +251,7 @@ def _count_categorical(
 
 
 def _joint_columns(raw: dict[int, RawCodes], n_groups: int, joint: bool) -> list[list[int]]:
-    """Return the columns to count together: up to four small ones whose joint table stays in cache."""
+    """Return the columns to count together: up to four with a small joint table."""
     joint_cells = 1 << 13  # while their joint table stays in cache
     columns = list(raw)
     widths = [
@@ -300,7 +300,7 @@ def _canonical(
 def sum_moments(
     block: Block, positions: Sequence[int], groups: NDArray[Any], n_groups: int, n_jobs: int | None
 ) -> tuple[Moments, NDArray[np.float64]]:
-    """Return the moments of some columns, and the weight of rows without a value, groups x columns."""
+    """Return the moments of columns, and the weight of rows without a value, groups x columns."""
     out = Moments.empty(n_groups, positions)
     missing = np.zeros((n_groups, len(positions)))
     weight = np.empty(0) if block.weight is None else block.weight

@@ -100,7 +100,7 @@ class CountTable:
     def _flat_places(
         self, places: Sequence[NDArray[np.intp] | None], offsets: NDArray[np.intp]
     ) -> NDArray[np.intp]:
-        """Return where each slot of this table lies in one whose attributes begin at ``offsets``."""
+        """Return the place of each slot in a table whose attributes begin at ``offsets``."""
         widths = np.diff(self.offsets)
         each = [np.arange(n) if p is None else p for p, n in zip(places, widths, strict=True)]
         if not each:

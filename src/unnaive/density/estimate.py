@@ -46,7 +46,7 @@ class Scale:
 
     @classmethod
     def of_cells(cls, grid: Grid, cells: NDArray[np.intp]) -> Scale | None:
-        """Return the scale of some cells of a grid, ascending; None where their values are alike."""
+        """Return the scale of some cells of a grid, ascending; None if their values are alike."""
         smallest_share = 2.0**-30  # of the whole range: below this, these rows are all alike
         # Where values repeat (whole numbers, two values), kernels narrower than a sixth of the mean
         # gap tell nothing, and a larger class would seem denser for having them; below 1/4096 of
@@ -141,7 +141,7 @@ class Densities:
 
     @property
     def floors(self) -> NDArray[np.float64]:
-        """Return what each class's density has everywhere, in units of the scale: its tables' ends."""
+        """Return each class's least density, in units of the scale: its tables' ends."""
         return np.exp(self.logs[self.first] + self.scale.log_range)
 
     def without_one(self, rows: NDArray[np.float64]) -> Densities:

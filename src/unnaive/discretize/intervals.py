@@ -85,7 +85,7 @@ def interval_names(cuts: NDArray[np.float64], column: Column) -> list[str]:
 
 
 def levels_at(numbers: NDArray[np.float64], column: Column) -> list[Any]:
-    """Return the levels of a column at these places in their order, or the last ones before them."""
+    """Return the levels of a column at these places in their order, or the last before them."""
     assert column.order
     places = np.clip(np.floor(numbers), 0, len(column.order) - 1).astype(np.intp)
     return [column.order[k] for k in places.tolist()]

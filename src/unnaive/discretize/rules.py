@@ -75,7 +75,7 @@ class Rule:
 
     @classmethod
     def does(cls) -> str:
-        """Return the first line of its docstring, to stand after its name in docstrings and errors."""
+        """Return the first line of its docstring, for other docstrings and errors."""
         words = (cls.__doc__ or "").split("\n")[0].rstrip(".")
         return words[:1].lower() + words[1:]
 

@@ -82,7 +82,7 @@ Order: TypeAlias = tuple[Any, ...] | None  # as in `Column`
 def categories_of(
     values: Sequence[Any], present: NDArray[np.bool_], order: Order = ()
 ) -> Categories:
-    """Return the canonical categories: those of ``values`` that are present, each once, in order."""
+    """Return those of ``values`` that are present, each once, in canonical order."""
     kept = (v for v, here in zip(values, present, strict=True) if here and not is_missing(v))
     return Categories(order_values(kept, order))
 
