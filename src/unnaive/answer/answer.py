@@ -73,7 +73,7 @@ class Answer:
 
     @classmethod
     def of(cls, model: Any, schema: Any) -> Answer:
-        """The answer of a fitted classifier; of another library's, an `ExternalEstimator`."""
+        """Return the answer of a fitted classifier; an `ExternalEstimator` of another library's."""
         answer = getattr(model, "answer_", None)
         return (
             answer
@@ -89,7 +89,7 @@ class Answer:
         )
 
     def decided(self, decide: Any, positive: Any = None) -> Answer:
-        """The same answer with another decision; `make_decision` says what may be given."""
+        """Return the same answer with another decision; `make_decision` says what may be given."""
         prior = self.root.class_prior()
         return replace(self, decision=make_decision(decide, self.classes, prior, positive))
 
@@ -106,7 +106,7 @@ class Answer:
             node = inner_node(node)
 
     def find(self, kind: type[T]) -> T | None:
-        """The outermost node of a kind, if there is one."""
+        """Return the outermost node of a kind, if there is one."""
         return next((node for node in self.walk() if isinstance(node, kind)), None)
 
     @property
@@ -135,19 +135,19 @@ class Answer:
         return labels
 
     def joint(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Log probability of each row and class, up to a constant of the row."""
+        """Return the log probability of each row and class, up to a constant of the row."""
         return self.root.scores(block, n_jobs)
 
     def probabilities(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Probability of each class for each row."""
+        """Return the probability of each class for each row."""
         return self.root.predict_proba(block, n_jobs)
 
     def log_probabilities(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Log probability of each class for each row."""
+        """Return the log probability of each class for each row."""
         return self.root.predict_log_proba(block, n_jobs)
 
     def predict(self, block: Block, n_jobs: int | None = None) -> NDArray[Any]:
-        """The class that each row is given: the most probable one, or by the decision."""
+        """Return the class that each row is given: the most probable one, or by the decision."""
         if self.decision is None:
             labels: NDArray[Any] = self.classes[self.root.predict_index(block, n_jobs)]
             return labels
@@ -155,7 +155,7 @@ class Answer:
         return decided
 
     def choose(self, p: NDArray[np.float64]) -> NDArray[np.intp]:
-        """Number of the class that each row of probabilities is given."""
+        """Return the number of the class that each row of probabilities is given."""
         return p.argmax(axis=1) if self.decision is None else self.decision.choose(p)
 
     def feature_importances(self) -> NDArray[np.float64]:
@@ -165,7 +165,7 @@ class Answer:
         return sizes / total if total > 0 else sizes
 
     def evidence(self, block: Block, n_jobs: int | None = None) -> Evidence:
-        """Evidence for the prediction of each row."""
+        """Return the evidence for the prediction of each row."""
         return self.root.evidence(block, self.classes, n_jobs)
 
 

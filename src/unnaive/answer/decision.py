@@ -45,26 +45,26 @@ class Decision:
             expect(0.0 <= self.threshold <= 1.0, f"threshold is {self.threshold}, not 0 to 1.")
 
     def choose(self, p: NDArray[np.float64]) -> NDArray[np.intp]:
-        """Class number for each row of probabilities (rows x classes); the first among equals."""
+        """Return the class number for each row of probabilities; the first of equal ones."""
         if self.threshold is not None:
             above = p[:, self.positive] >= self.threshold
             return np.where(above, self.positive, 1 - self.positive).astype(np.intp)
         return self.expected(p).argmin(axis=1)
 
     def expected(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Expected cost of deciding for each class, for each row of probabilities."""
+        """Return the expected cost of deciding for each class, for each row of probabilities."""
         total = np.zeros((len(p), len(self.costs)))
         for c, row in enumerate(self.costs):  # in the order of the classes, whatever the rows
             total += p[:, c, None] * row
         return total
 
     def mean_cost(self, confusion: NDArray[np.float64]) -> float:
-        """Cost of a row on average, from the weight of rows by true class and decision."""
+        """Return cost of a row on average, from the weight of rows by true class and decision."""
         n = len(self.costs)
         return float((confusion[:n, :n] * self.costs).sum() / confusion.sum())
 
     def describe(self, classes: NDArray[Any]) -> str:
-        """The decision in words."""
+        """Return the decision in words."""
         if self.threshold is not None:
             name = classes[self.positive]
             return f"{name} where its probability is at least {self.threshold:.4g}"
@@ -79,7 +79,7 @@ class Decision:
 def make_decision(
     decide: Any, classes: NDArray[Any], shares: NDArray[np.float64] | None, positive: Any = None
 ) -> Decision | None:
-    """The decision that a user means; see ``with_decision`` of classifiers.
+    """Return the decision that a user means; see ``with_decision`` of classifiers.
 
     ``shares`` are the shares of the classes, where those are known.
     """
@@ -115,7 +115,7 @@ def _positive(given: Any, classes: NDArray[Any]) -> int:
 
 
 def class_number(label: Any, classes: NDArray[Any], where: str) -> int:
-    """Number of a class by its label, or by the text of it."""
+    """Return the number of a class by its label, or by the text of it."""
     listed = classes.tolist()
     for k, each in enumerate(listed):
         if each == label or str(each) == str(label):

@@ -176,7 +176,7 @@ def make_monotone(
 
 
 def edits_of(model: Any) -> tuple[Edit, ...]:
-    """The corrections that are in a model, in the order in which they were made.
+    """Return the corrections that are in a model, in the order in which they were made.
 
     Parameters
     ----------

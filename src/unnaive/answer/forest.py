@@ -188,7 +188,7 @@ class Forest(Node):
         return np.log(np.maximum(total / self.n_trees, LEAST_SHARE))
 
     def _node_answers(self, trees: ForestArrays, tree: int, n_nodes: int) -> NDArray[np.float64]:
-        """Class shares at the nodes of one tree."""
+        """Return the class shares at the nodes of one tree."""
         out = np.empty((n_nodes, self.n_outputs))
         kernels.node_answers(trees, tree, self.entry_weight, self.alpha, self.prior, out)
         return out
@@ -196,7 +196,7 @@ class Forest(Node):
     def contributions(
         self, block: Block, n_jobs: int | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The mean of the roots' class shares, and how the tests on each column change it.
+        """Return the mean of the roots' class shares, and how the tests on each column change it.
 
         Rows x columns x classes; with the first they add up to the mean of the leaves.
         """

@@ -31,7 +31,7 @@ MOST_LAYERS = 64
 
 
 def check_layers(layers: Any) -> tuple[int, ...]:
-    """Layers as a user gives them, as whole numbers."""
+    """Return the layers that a user gives as whole numbers."""
     listed = hasattr(layers, "__len__") and not isinstance(layers, str)
     if not (
         listed
@@ -128,13 +128,13 @@ class MixtureStructure:
         return self.n_gate_units + self.n_experts * self.n_classes
 
     def models(self) -> list[NDArray[np.intp]]:
-        """The units of every model: gates in order, then experts."""
+        """Return the units of every model: gates in order, then experts."""
         gates = [np.arange(f, f + w) - 1 for f, w in zip(self.first, self.width, strict=True)]
         classes = self.n_gate_units + self.n_experts * np.arange(self.n_classes)
         return gates + [classes + e for e in range(self.n_experts)]
 
     def children(self, gate: int) -> list[str]:
-        """Names of a gate's children."""
+        """Return the names of a gate's children."""
         nodes = range(int(self.first[gate]), int(self.first[gate] + self.width[gate]))
         return [self.name(node) for node in nodes]
 
@@ -144,7 +144,7 @@ class MixtureStructure:
         return f"gate {node}" if node < gates else f"expert {node - gates}"
 
     def experts_below(self) -> list[NDArray[np.intp]]:
-        """The experts below every node, gates first."""
+        """Return the experts below every node, gates first."""
         gates = self.n_gates
         below = [np.empty(0, np.intp)] * gates + [np.array([e]) for e in range(self.n_experts)]
         for g in reversed(range(gates)):
@@ -241,8 +241,8 @@ class GatedMixture(Node):
 def fold_units(
     joint: NDArray[np.float64], net: Net, trust: NDArray[np.float64], out: NDArray[np.float64]
 ) -> None:
-    """Scores of all units (IN, rows x units, used up) to log trust in experts and log probabilities
-    of classes (both OUT).
+    """Turn scores of all units (IN, rows x units, used up) into log trust in experts and log
+    probabilities of classes (both OUT).
     """
     first, width, n_experts, n_classes = net
     n_gates = len(first)
@@ -266,7 +266,7 @@ def fold_units(
 
 @kernel
 def _log_share(row: NDArray[np.float64], start: int, step: int, n: int) -> None:
-    """Joint logs of n units, every step-th from the start, to logs of shares, in place."""
+    """Turn joint logs of n units, every step-th from the start, into logs of shares, in place."""
     total = log_sum(row, start, step, n)
     for k in range(n):
         row[start + k * step] -= total

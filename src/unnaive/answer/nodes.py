@@ -202,7 +202,7 @@ class Edit:
         expect(number, f"evidence must be a number up to {MAX_EVIDENCE:g}; got {self.evidence}.")
 
     def __str__(self) -> str:
-        """The edit in a sentence, on one line."""
+        """Return the edit in a sentence, on one line."""
         if self.kind == "evidence":
             value = "missing" if self.value is None else repr(self.value)
             what = f"evidence of {self.column} = {value} set to {self.evidence:+g} for {self.label}"
@@ -514,17 +514,15 @@ class Ensemble(Node):
 
     def _total(self, block: Block, n_jobs: int | None) -> NDArray[np.float64]:
         """Return the weighted sum of what the members give, in their order: rows x classes."""
-        stack, shares = self.stack, self.shares.tolist()
+        stack = self.stack
         if stack is None:
             out = np.tile(self.intercept, (block.n_rows, 1))
-            for member, share in zip(self.members, shares, strict=True):
+            for member, share in zip(self.members, self.shares.tolist(), strict=True):
                 out += share * self._output(member, block, n_jobs)
             return out
 
         def add(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-            total, each = np.tile(self.intercept, (len(scores), 1)), self._outputs(scores)
-            for k, share in enumerate(shares):
-                total += share * each[:, k]
+            total: NDArray[np.float64] = self.intercept + self.shares @ self._outputs(scores)
             return total
 
         return np.concatenate(in_chunks(block, stack.scorer, add, n_jobs))
@@ -663,7 +661,7 @@ class GroupedClasses(Node):
         self.inner.check_columns(schema)
 
     def pairs(self, classes: NDArray[Any]) -> list[tuple[Any, int]]:
-        """Class and cluster number of each pair."""
+        """Return the class and cluster number of each pair."""
         first = np.searchsorted(self.class_index, self.class_index)
         return [
             (classes[c], int(p - f))

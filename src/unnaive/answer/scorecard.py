@@ -63,11 +63,11 @@ class Scorecard(Facts):
         return sum(logs[..., 0].size for logs in (*tables, *(p.logs for p in self.scorer.pairs)))
 
     def points(self, block: Block) -> NDArray[np.int64]:
-        """Points of some rows."""
+        """Return the points of some rows."""
         return self.scorer.joint(block)[:, 0].astype(np.int64)
 
     def score(self, X: Any) -> NDArray[np.int64]:
-        """Points of the rows of a table.
+        """Return the points of the rows of a table.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class Scorecard(Facts):
         return points
 
     def probability(self, points: Any) -> Any:
-        """Probability of ``label`` against ``against`` for sums of points.
+        """Return the probability of ``label`` against ``against`` for sums of points.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ def scorecard(
     label: Any = None,
     against: Any = None,
 ) -> Scorecard:
-    """A model's evidence as whole points for every value, which add up to a score.
+    """Return a model's evidence as whole points for every value, which add up to a score.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def scorecard(
 
 
 def _evidence_of(model: Any) -> tuple[Answer, EvidenceTable]:
-    """The table of evidence of a model, if points can be made of it."""
+    """Return the table of evidence of a model, if points can be made of it."""
     check_is_fitted(model)
     answer = getattr(model, "answer_", None)
     root = getattr(answer, "root", None)
@@ -250,7 +250,7 @@ def _two_classes(classes: NDArray[Any], label: Any, against: Any) -> tuple[int, 
 
 
 def _whole_points(term: Term, a: int, b: int, per_point: float) -> tuple[Term, float, float]:
-    """A term in whole points, what was taken from its log odds, and the largest error."""
+    """Return a term in whole points, what was taken from its log odds, and the largest error."""
     if not isinstance(term, TableTerm) or not term.logs.any():
         return None, 0.0, 0.0
     table, shift, error = _rounded(term.logs, a, b, per_point)
@@ -260,7 +260,7 @@ def _whole_points(term: Term, a: int, b: int, per_point: float) -> tuple[Term, f
 def _rounded(
     logs: NDArray[np.float64], a: int, b: int, per_point: float
 ) -> tuple[NDArray[np.float64], float, float]:
-    """Log odds as whole points from 0 on; what 0 points stand for, and the largest error."""
+    """Return log odds as whole points from 0 on, what 0 points stand for, and the largest error."""
     odds = np.clip(logs[..., a] - logs[..., b], -CERTAIN, CERTAIN)
     least = float(odds.min())
     exact = (odds - least) / per_point

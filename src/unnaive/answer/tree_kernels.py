@@ -37,7 +37,7 @@ class DensityTables(NamedTuple):
 
 @kernel
 def follow(routing: Routing, node: int, slot: int) -> int:
-    """The child that a slot of the node's attribute leads to, -1 where it has none."""
+    """Return the child that a slot of the node's attribute leads to, -1 where it has none."""
     j, start = routing.attribute[node], routing.route_start[node]
     if slot == 0 or slot == routing.unseen[j]:
         return -1
@@ -53,7 +53,7 @@ def follow(routing: Routing, node: int, slot: int) -> int:
 
 @kernel
 def arrive(slots: NDArray[np.uint16], routing: Routing, node: NDArray[np.intp]) -> None:
-    """The node where each row (IN, slots of all attributes) stops (OUT)."""
+    """Find the node where each row (IN, slots of all attributes) stops (OUT)."""
     for i in range(slots.shape[0]):
         at = 0
         while routing.attribute[at] >= 0:
@@ -122,7 +122,7 @@ def find_ends(
     at: NDArray[np.intp],
     part: NDArray[np.float64],
 ) -> int:
-    """The nodes where one row stops, and the share of it that does (OUT, from the end back).
+    """Find the nodes where one row stops, and the share of it that does (OUT, from the end back).
 
     A row goes to all children, by their shares, where its value is missing or was never seen; it
     stops where its value has no child. ``at`` and ``part`` have room for every node: those that
@@ -176,7 +176,7 @@ def list_ends(
     nodes: NDArray[np.intp],
     shares: NDArray[np.float64],
 ) -> int:
-    """How many nodes all rows stop at; where there is room, each row, node and share (OUT)."""
+    """Return how many nodes all rows stop at; list row, node and share of each (OUT, if room)."""
     n, filled = len(routing.attribute), 0
     at, part = np.empty(n, dtype=np.intp), np.empty(n)
     for i in range(slots.shape[0]):
@@ -249,7 +249,7 @@ class ForestArrays(NamedTuple):
 
 @kernel(inline="always")
 def child_of(trees: ForestArrays, node: int, slot: int) -> int:
-    """The child that a slot of the node's column leads to."""
+    """Return the child that a slot of the node's column leads to."""
     if trees.numeric[trees.attribute[node]]:
         first = slot <= trees.test[node] if slot else trees.missing_first[node]
     else:
@@ -262,7 +262,7 @@ def child_of(trees: ForestArrays, node: int, slot: int) -> int:
 def find_leaves(
     slots: NDArray[np.uint16], trees: ForestArrays, tree: int, leaf: NDArray[np.int64]
 ) -> None:
-    """The leaf where each row (IN, slots of all columns) ends in one tree (OUT)."""
+    """Find the leaf where each row (IN, slots of all columns) ends in one tree (OUT)."""
     for i in range(slots.shape[0]):
         node = trees.start[tree]
         while trees.first_child[node] >= 0:
@@ -299,7 +299,7 @@ def node_answers(
     prior: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """Probabilities of the classes at every node of one tree (OUT, its nodes x classes).
+    """Compute class probabilities at every node of one tree (OUT, its nodes x classes).
 
     ``weight`` (IN) are the weights of the entries; a node has those of all leaves below it.
     """

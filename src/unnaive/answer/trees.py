@@ -95,7 +95,7 @@ class Tree(Node):
         return self.class_weight.sum(axis=1)
 
     def staying(self, node: int) -> float:
-        """Weight of training rows that no child of the node has."""
+        """Return the weight of training rows that no child of the node has."""
         children = self.children(node)
         weight = float(self.class_weight[node].sum())
         rest = weight - float(self.class_weight[children].sum(axis=1).sum())
@@ -114,19 +114,19 @@ class Tree(Node):
         return numeric_columns(self.coders)
 
     def children(self, node: int) -> list[int]:
-        """Children of a node, in the order of their values."""
+        """Return the children of a node, in the order of their values."""
         children = self.child[self.child_start[node] : self.child_start[node + 1]]
         return [int(child) for child in children]
 
     def child_number(self, node: int) -> int:
-        """Where a node stands among its parent's children."""
+        """Return where a node stands among its parent's children."""
         parent = self.parent[node]
         children = self.child[self.child_start[parent] : self.child_start[parent + 1]]
         return int(np.searchsorted(children, node))  # children are in ascending order
 
     def cuts(self, node: int) -> NDArray[np.float64]:
-        """Where the numeric test of a node cuts: values up to a cut go to the children before it.
-        Empty for other nodes.
+        """Return the cuts of the numeric test of a node: values up to a cut go to the children
+        before it. Empty for other nodes.
         """
         coder = self.coders[self.attribute[node]]
         if self.attribute[node] < 0 or not isinstance(coder, Bins):
@@ -135,7 +135,7 @@ class Tree(Node):
         return coder.cuts[self.route[start : start + len(self.children(node)) - 1] - 1]
 
     def value(self, node: int) -> int:
-        """Slot of the value that leads to a node from its parent, whose test is discrete."""
+        """Return slot of the value that leads to a node from its parent, whose test is discrete."""
         parent = int(self.parent[node])
         start, j = self.route_start[parent], self.attribute[parent]
         values = self.offsets[j + 1] - self.offsets[j] - 2
@@ -149,12 +149,12 @@ class Tree(Node):
         return node
 
     def locate(self, block: Block) -> Located:
-        """Slots of the rows, and the nodes where they stop."""
+        """Return the slots of the rows, and the nodes where they stop."""
         slots = row_slots(block, self.coders)
         return slots, self._arrive(slots)
 
     def routing(self) -> kernels.Routing:
-        """The arrays that kernels route rows by."""
+        """Return the arrays that kernels route rows by."""
         return kernels.Routing(
             self.attribute,
             self.numeric,
@@ -166,7 +166,7 @@ class Tree(Node):
         )
 
     def apply(self, block: Block, n_jobs: int | None = None) -> NDArray[np.intp]:
-        """Node where each row stops: a leaf, or a node that has no child for its value."""
+        """Return node where each row stops: a leaf, or a node that has no child for its value."""
 
         def find(start: int) -> NDArray[np.intp]:
             return self.locate(block.slice(start, start + ROWS))[1]
@@ -174,7 +174,7 @@ class Tree(Node):
         return np.concatenate(list(in_threads(find, range(0, block.n_rows, ROWS), n_jobs)))
 
     def paths(self, nodes: NDArray[np.intp]) -> csr_array:
-        """The nodes on the path to each of some nodes, itself included: of shape (some, nodes)."""
+        """Return the nodes on the path to each of some nodes, itself included: (some, nodes)."""
         start = np.concatenate(([0], np.cumsum(self.depth[nodes] + 1)))
         steps, at, last = np.empty(start[-1], dtype=np.intp), nodes, start[1:] - 1
         while len(at):
@@ -186,7 +186,7 @@ class Tree(Node):
 
     @abstractmethod
     def describe(self, node: int, classes: NDArray[Any]) -> str:
-        """The prediction of the node as a leaf, in words."""
+        """Return the prediction of the node as a leaf, in words."""
 
     def class_prior(self) -> NDArray[np.float64] | None:
         return normalized_totals(self.class_weight[0])
@@ -365,12 +365,12 @@ class NaiveBayesTree(Tree):
     # Reading a node ----------------------------------------------------------------------------
 
     def scorer(self, node: int) -> Scorer:
-        """The naive Bayes of one node."""
+        """Return the naive Bayes of one node."""
         terms = tuple(self.term(node, j) for j in range(len(self.coders)))
         return Scorer(self.log_prior[node], terms)
 
     def term(self, node: int, j: int) -> Term:
-        """Evidence of one attribute at a node, in the node's intervals."""
+        """Return the evidence of one attribute at a node, in the node's intervals."""
         rows, coder = self.node_slots(node, j), self.coders[j]
         if coder is None:
             return None
@@ -384,13 +384,13 @@ class NaiveBayesTree(Tree):
         return TableTerm(coder, self.logs[rows])
 
     def node_counts(self, node: int) -> CountTable:
-        """Weight of the node's training rows by class, in the slots of its naive Bayes."""
+        """Return weight of the node's training rows by class, in the slots of its naive Bayes."""
         slots = [self.node_slots(node, j) for j in range(len(self.coders))]
         offsets = np.cumsum([0, *map(len, slots)])
         return CountTable(self.counts[np.concatenate(slots)].T, offsets, self.class_weight[node])
 
     def node_slots(self, node: int, j: int) -> NDArray[np.int32]:
-        """Rows of ``logs`` for one attribute at a node: missing, its values, unseen."""
+        """Return the rows of ``logs`` for one attribute at a node: missing, its values, unseen."""
         place = self.place[node, self.offsets[j] : self.offsets[j + 1]]
         if not isinstance(self.coders[j], Bins):
             return place
@@ -568,7 +568,7 @@ class ClassTree(Tree):
         return out
 
     def stops(self, block: Block) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
-        """The nodes where rows stop: row, node, and share of the row, one entry for each."""
+        """Return the nodes where rows stop: row, node, and share of the row, one entry for each."""
         slots, routing, share = row_slots(block, self.coders), self.routing(), self.share
         n = 0
         while True:
@@ -579,7 +579,7 @@ class ClassTree(Tree):
             n = needed
 
     def contributions(self, block: Block) -> NDArray[np.float64]:
-        """Change of the class shares by the tests on each column, along a row's paths.
+        """Return the change of the class shares by the tests on each column, along a row's paths.
 
         Rows x columns x classes; with the root's shares they add up to the probabilities.
         """
@@ -609,7 +609,7 @@ def lay_out(
     answers: Sequence[NDArray[Any]],
     parent: NDArray[np.intp],
 ) -> dict[str, Any]:
-    """The fields of a `Tree` that route rows.
+    """Return the fields of a `Tree` that route rows.
 
     ``answers`` are the cuts of each node with a numeric test; of each with a discrete one, the
     slots that lead to its children, in their order. Children follow their parents.
@@ -641,7 +641,7 @@ def lay_out(
 
 
 def children_of(parent: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """``child_start`` and ``child`` of a tree."""
+    """Return ``child_start`` and ``child`` of a tree."""
     order = np.argsort(parent, kind="stable")  # the root comes first, then children of node 0
     return np.searchsorted(parent[order], np.arange(len(parent) + 1)), order
 

@@ -85,7 +85,7 @@ class Discrimination(Facts):
 def discriminate(
     model: Any, label: Any, against: Any, part: int | str | None = None
 ) -> Discrimination:
-    """The values that distinguish two classes.
+    """Return the values that distinguish two classes.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ class GroupProfile(Facts):
 
 
 def profiles_of(model: Any, *, n_remarks: int = 5) -> FactTuple[GroupProfile]:
-    """Profiles of the clusters of a decomposition, or of the gates and experts of a mixture.
+    """Return profiles of the clusters of a decomposition, or of the gates and experts of a mixture.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def profiles_of(model: Any, *, n_remarks: int = 5) -> FactTuple[GroupProfile]:
 def distinguishing_values(
     facts: PartEvidence, label: int | None, siblings: NDArray[np.intp] | None = None, n: int = 5
 ) -> tuple[TypicalValue, ...]:
-    """The value of each attribute with most evidence for a label, the most important first.
+    """Return the value of each attribute with most evidence for a label, the most important first.
 
     Parameters
     ----------

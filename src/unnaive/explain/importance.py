@@ -96,7 +96,7 @@ class Importance(Facts):
 def importance_of(
     model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, by: str = "evidence"
 ) -> Importance:
-    """Mean evidence of each attribute on some rows, and the rise in log loss if it is missing.
+    """Return the mean evidence of each attribute on some rows and its rise in log loss.
 
     Parameters
     ----------

@@ -265,7 +265,7 @@ def _(node: NaiveBayesTree, labels: NDArray[Any]) -> Parts:
 
 @parts_of.register
 def _(node: ClassTree, labels: NDArray[Any]) -> Parts:
-    """Class shares of the nodes, without evidence by value."""
+    """Return class shares of the nodes, without evidence by value."""
     names, weight = tuple(f"node {n}" for n in range(node.n_nodes)), node.weight
 
     def part(n: int) -> Part:
@@ -596,7 +596,7 @@ class PartEvidence(Facts):
 
 
 def evidence_of(model: Any, part: int | str | None = None, *, level: float = 0.95) -> PartEvidence:
-    """Evidence of each value of each column for each class, with counts and credible intervals.
+    """Return the evidence of each value of each column, with counts and credible intervals.
 
     Parameters
     ----------
@@ -797,7 +797,7 @@ def _inside(cuts: NDArray[np.float64], column: Column) -> tuple[Any, ...]:
 
 
 def _natural(numbers: NDArray[np.float64], column: Column) -> tuple[Any, ...]:
-    """Return numbers as values of the column: dates, durations and levels as such."""
+    """Return the numbers as values of the column: dates, durations and levels as such."""
     family = column.family
     if family == "level":
         return tuple(levels_at(numbers, column))

@@ -79,7 +79,7 @@ class Explanation(Facts):
         return self.classes[self.probabilities.argmax()]
 
     def _columns(self) -> Columns:
-        """A line for each column by its strongest evidence, the strongest first."""
+        """Return a line for each column by its strongest evidence, the strongest first."""
         order = np.argsort(-np.abs(self.weights).max(axis=1), kind="stable").tolist()
         best = np.abs(self.weights).argmax(axis=1)
         names = label_names(self.classes)
@@ -171,7 +171,7 @@ def explain_rows(model: Any, X: Any, *, top: int, label: Any = None) -> Reasons:
 def explain_rows(
     model: Any, X: Any, *, top: int | None = None, label: Any = None
 ) -> list[Explanation] | Reasons:
-    """Why each row of a table is predicted as it is.
+    """Explain why each row of a table is predicted as it is.
 
     Parameters
     ----------
@@ -595,7 +595,7 @@ def _value_texts(block: KeptBlock, j: int, digits: int) -> Texts:
 
 
 def _number_names(values: NDArray[np.float64], column: Column, digits: int) -> list[str]:
-    """Return numbers, levels, dates and times as text; other rows do not change a name."""
+    """Return the numbers, levels, dates and times as text; other rows do not change a name."""
     if column.family == "number":
         return [f"{value:.{digits}g}" for value in values.tolist()]
     return [cut_names(values[k : k + 1], column)[0] for k in range(len(values))]

@@ -76,7 +76,7 @@ class TreeNode(Facts):
 
 
 def tree_of(model: Any) -> FactTuple[TreeNode]:
-    """The nodes of a fitted tree, parents before children.
+    """Return the nodes of a fitted tree, parents before children.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def path_to(tree: Tree, node: int, schema: Schema) -> tuple[tuple[int, ...], tup
 
 
 def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 6) -> str:
-    """A fitted tree as indented text.
+    """Return a fitted tree as indented text.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 6) 
 
 
 def find_tree(model: Any, what: str) -> tuple[Answer, NaiveBayesTree | ClassTree]:
-    """A fitted model's answer and the tree in it; ``what`` begins the error message."""
+    """Return a fitted model's answer and the tree in it; ``what`` begins the error message."""
     check_is_fitted(model)
     model = unwrap(model).model
     answer = getattr(model, "answer_", None)
@@ -194,7 +194,7 @@ def find_tree(model: Any, what: str) -> tuple[Answer, NaiveBayesTree | ClassTree
 
 
 def condition(tree: Tree, node: int, schema: Schema, decimals: int = 6) -> str:
-    """The test that leads to a node from its parent."""
+    """Return the test that leads to a node from its parent."""
     parent = int(tree.parent[node])
     column, coder = schema[int(tree.attribute[parent])], tree.coders[tree.attribute[parent]]
     name = schema.label(int(tree.attribute[parent]))
@@ -214,7 +214,7 @@ def condition(tree: Tree, node: int, schema: Schema, decimals: int = 6) -> str:
 
 
 def _whole_test(name: str, place: int, last: list[str], first: list[str]) -> str:
-    """The test of a column of whole numbers or levels, by the first and last of them."""
+    """Return the test of a column of whole numbers or levels, by the first and last of them."""
     if place == 0:
         return f"{name} <= {last[0]}"
     if place == len(last):

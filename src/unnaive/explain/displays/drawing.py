@@ -20,7 +20,7 @@ HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn")  # Unicode categories without a glyph
 
 
 def pyplot() -> Any:
-    """matplotlib.pyplot, or an error that says how to install it."""
+    """Return matplotlib.pyplot, or an error that says how to install it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -32,7 +32,7 @@ def pyplot() -> Any:
 
 
 def canvas(ax: Any, width: float, height: float) -> tuple[Any, Any]:
-    """Figure and axes to draw on: those given, or new ones of a fitting size."""
+    """Return the figure and axes to draw on: those given, or new ones of a fitting size."""
     plt = pyplot()
     if ax is not None:
         return ax.figure, ax
@@ -41,17 +41,17 @@ def canvas(ax: Any, width: float, height: float) -> tuple[Any, Any]:
 
 
 def size(drawn: Any) -> tuple[float, float]:
-    """Inches of axes, of a figure, or of a part of a figure."""
+    """Return the size in inches of axes, of a figure, or of a part of a figure."""
     return drawn.bbox.width / drawn.figure.dpi, drawn.bbox.height / drawn.figure.dpi
 
 
 def colour(k: int) -> str:
-    """Colour of label number k."""
+    """Return the colour of label number k."""
     return COLOURS[k % len(COLOURS)]
 
 
 def diverging() -> Any:
-    """From against (orange) over white to for (blue)."""
+    """Return the colours from against (orange) over white to for (blue)."""
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("evidence", list(DIVERGING))
@@ -65,12 +65,12 @@ def plain(text: Any, limit: int | None = None) -> str:
 
 
 def write(ax: Any, x: float, y: float, text: str, **how: Any) -> Any:
-    """Text drawn literally: a dollar sign is no formula."""
+    """Draw text literally: a dollar sign is no formula."""
     return ax.text(x, y, text, parse_math=False, **{"fontsize": SMALL, "va": "center", **how})
 
 
 def name_ticks(axis: Any, places: Any, names: Sequence[str], **how: Any) -> list[Any]:
-    """Tick labels drawn literally."""
+    """Draw tick labels literally."""
     axis.set_ticks(places, labels=list(names), **{"fontsize": SMALL, **how})
     labels: list[Any] = axis.get_ticklabels()
     for label in labels:
@@ -79,7 +79,7 @@ def name_ticks(axis: Any, places: Any, names: Sequence[str], **how: Any) -> list
 
 
 def title(ax: Any, text: str, note: str = "") -> None:
-    """A title, and a smaller note below the drawing."""
+    """Draw a title, and a smaller note below the drawing."""
     # From left to right as a whole, also where it begins with a name that is not.
     ax.set_title(f"\u200e{text}", loc="left", fontsize=SMALL + 2, parse_math=False)
     if note:
@@ -89,7 +89,7 @@ def title(ax: Any, text: str, note: str = "") -> None:
 
 
 def legend(ax: Any, names: Sequence[str], colours: Sequence[str], **where: Any) -> Any:
-    """Colours of the labels, outside the drawing."""
+    """Draw the colours of the labels outside the drawing."""
     from matplotlib.patches import Patch
 
     patches = [Patch(color=c, label=plain(n, 30)) for n, c in zip(names, colours, strict=True)]
@@ -108,7 +108,7 @@ def bare(ax: Any, *kept: str) -> None:
 
 
 def rows_text(weight: float) -> str:
-    """A number of rows in few letters."""
+    """Return a number of rows in few letters."""
     if np.isnan(weight):
         return ""
     return f"{weight:,.0f}" if weight == round(weight) or weight >= 100 else f"{weight:.3g}"

@@ -43,7 +43,7 @@ class Row:
 def choose_columns(
     facts: PartEvidence, attributes: Sequence[str] | None, most: int
 ) -> list[AttributeEvidence]:
-    """The attributes to draw: those named, or those with evidence, the most important first."""
+    """Return the attributes to draw: those named, or the most important with evidence."""
     if attributes is not None:
         return [facts[name] for name in attributes]
     informative = [attribute for attribute in facts.ranked() if attribute.form != "nothing"]
@@ -56,7 +56,7 @@ def choose_columns(
 
 
 def _lines(attribute: AttributeEvidence, most: int) -> list[Row]:
-    """The lines of an attribute: its name and the values that are drawn."""
+    """Return the lines of an attribute: its name and the values that are drawn."""
     kept = drawn_values(attribute, most)
     head = drawing.plain(attribute.name, 45)
     hidden = attribute.states.count("value") - sum(attribute.states[v] == "value" for v in kept)
@@ -71,8 +71,8 @@ def _lines(attribute: AttributeEvidence, most: int) -> list[Row]:
 
 
 def drawn_values(attribute: AttributeEvidence, most: int) -> list[int]:
-    """The values of an attribute to draw, in their order: missing if it occurs, the most important
-    values, points that cover a density.
+    """Return the values of an attribute to draw, in their order: missing if it occurs, the most
+    important values, points that cover a density.
     """
     frequent = attribute.distribution().mean(axis=1)
     values = [v for v, state in enumerate(attribute.states) if state == "value"]
@@ -215,7 +215,7 @@ class EvidenceDisplay:
         return f"Evidence for each class{where}"
 
     def _places(self, height: float) -> NDArray[np.float64]:
-        """Middle of each line, downwards; a line of an attribute's name is one high."""
+        """Return the middle of each line, downwards; a line of an attribute's name is one high."""
         sizes = np.array([1.0 if row.value is None else height for row in self.rows_])
         return np.cumsum(sizes) - sizes / 2
 
@@ -256,7 +256,7 @@ class EvidenceDisplay:
         ax.set_axisbelow(True)
 
     def _numbers(self, name: str, drawn: NDArray[np.intp]) -> NDArray[np.float64]:
-        """A field of the evidence on every line, for the labels drawn; NaN on lines of names."""
+        """Return a field of the evidence on every line, by label drawn; NaN on lines of names."""
         nothing = np.full(len(drawn), np.nan)
         return np.array(
             [
@@ -301,7 +301,7 @@ class EvidenceDisplay:
         ax.tick_params(axis="x", length=0)
 
     def _name(self, places: NDArray[np.float64]) -> None:
-        """Names on the left, rows on the right."""
+        """Draw names on the left, rows on the right."""
         ax = self.ax_
         labels = drawing.name_ticks(ax.yaxis, places, [row.text for row in self.rows_])
         for label, row in zip(labels, self.rows_, strict=True):
@@ -415,7 +415,7 @@ class PairDisplay:
 
 
 def _find_pair(pairs: Sequence[PairEvidence], pair: int | Sequence[str]) -> PairEvidence:
-    """A pair by its number or by its two attributes, in any order."""
+    """Return a pair by its number or by its two attributes, in any order."""
     if not pairs:
         raise ValueError("the model has no evidence of pairs; UnnaiveBayesClassifier may have.")
     if isinstance(pair, (int, np.integer)):
@@ -436,7 +436,7 @@ def _draw_cells(
     sizes: NDArray[np.float64],
     texts: Sequence[Sequence[str]] | None,
 ) -> Any:
-    """Coloured cells of a pair, with texts where there is room for them."""
+    """Draw the coloured cells of a pair, with texts where there is room for them."""
     limit = max(float(np.abs(sizes).max(initial=0.0)), drawing.LEAST_SCALE)
     cells = ax.imshow(sizes, cmap=drawing.diverging(), vmin=-limit, vmax=limit, aspect="auto")
     for axis, names, kept in zip((ax.yaxis, ax.xaxis), evidence.values, slots, strict=True):
@@ -458,5 +458,5 @@ def _draw_cells(
 
 
 def _has_room(sizes: NDArray[np.float64]) -> bool:
-    """Whether there is room for text in the cells."""
+    """Return whether there is room for text in the cells."""
     return max(sizes.shape) <= MAX_WRITTEN

@@ -98,7 +98,7 @@ class Panels:
         self.card = self._scorecard()
 
     def _scorecard(self) -> Scorecard | None:
-        """Points of two classes, where evidence adds up and the table is short enough to read."""
+        """Return the points of two classes, where evidence adds up in a short enough table."""
         if len(self.class_names) != 2:
             return None
         try:
@@ -118,7 +118,7 @@ class Panels:
         }
 
     def _importance(self, X: Any, y: Any) -> Importance | None:
-        """On all rows, or on some spread over them where each column would take long.
+        """Return the importance on all rows, or on some of them where each column takes long.
 
         None for a tree without naive Bayes, if there are no labels.
         """
@@ -143,7 +143,7 @@ class Panels:
         return parts if informative else []
 
     def _titles(self) -> dict[int, str]:
-        """Titles of the nodes of a tree, and of the members of a pool."""
+        """Return the titles of the nodes of a tree, and of the members of a pool."""
         core = self.answer.core
         pooled = isinstance(core, Ensemble) and core.stack is None
         if isinstance(core, Ensemble) and pooled and self.reading is not None:
@@ -160,7 +160,7 @@ class Panels:
     # For the template ------------------------------------------------------------------------
 
     def template(self) -> dict[str, Any]:
-        """The contents of the template."""
+        """Return the contents of the template."""
         several = len(self.class_names) > 1
         shown = {
             "importance": self.importance is not None,
@@ -202,7 +202,7 @@ class Panels:
         }
 
     def _pairs_words(self) -> str:
-        """How many pairs there was no room for."""
+        """Return how many pairs there was no room for."""
         shown = len(self.parts[0].get("pairs", ())) if self.parts else 0
         every = len(self.answer.pairs)
         return (
@@ -253,7 +253,7 @@ class Panels:
     # For the scripts ---------------------------------------------------------------------------
 
     def data(self) -> dict[str, Any]:
-        """The data of the page's scripts."""
+        """Return the data of the page's scripts."""
         columns = self.rows.columns(self.block, self.names, self.coders)
         labels = self.class_names if self.reading is None else label_names(self.answer.labels)
         owner = None if self.reading is None else _owner(self.answer)
@@ -290,7 +290,7 @@ class Panels:
 
 
 def _owner(answer: Answer) -> NDArray[np.intp] | None:
-    """Class number of each label; None where labels are the classes."""
+    """Return the class number of each label; None where labels are the classes."""
     owner = None
     for node in answer.walk():
         if isinstance(node, GroupedClasses):
@@ -299,7 +299,7 @@ def _owner(answer: Answer) -> NDArray[np.intp] | None:
 
 
 def parts_data(read: ModelParts, titles: dict[int, str], block: Block) -> list[dict[str, Any]]:
-    """Evidence of the main part, then of the others by weight, as many as a page has room for.
+    """Return the evidence of the main part, then of as many others as a page has room for.
 
     Of the main part, pairs of attributes too, with the rows of the block that have their values.
     """
@@ -321,7 +321,7 @@ def parts_data(read: ModelParts, titles: dict[int, str], block: Block) -> list[d
 
 
 def _by_weight(read: ModelParts) -> list[int]:
-    """Numbers of the parts, those with most training rows first, then as numbered."""
+    """Return the numbers of the parts, those with most training rows first, then as numbered."""
     weight = np.array([read.parts.part(k).weight for k in range(len(read.parts.names))])
     return [int(k) for k in np.argsort(-np.nan_to_num(weight), kind="stable")]
 
@@ -344,7 +344,7 @@ def _part(facts: PartEvidence, k: int, titles: dict[int, str], full: bool) -> di
 
 
 def _attribute(attribute: AttributeEvidence, full: bool) -> dict[str, Any]:
-    """One attribute; ``full`` adds what the comparison of classes needs, of the main part."""
+    """Return one attribute; ``full`` adds what the comparison of classes needs."""
     data: dict[str, Any] = {
         "form": attribute.form,
         "values": list(attribute.values),
@@ -365,7 +365,7 @@ def _attribute(attribute: AttributeEvidence, full: bool) -> dict[str, Any]:
 
 
 def _thousandths(values: NDArray[np.float64]) -> Packed:
-    """Evidence as it is drawn: whole thousandths."""
+    """Return evidence as it is drawn: whole thousandths."""
     return pack(np.rint(1000 * np.clip(values, -MAX_EVIDENCE, MAX_EVIDENCE)).astype(np.int64))
 
 
@@ -376,7 +376,7 @@ def _counts(counts: NDArray[np.float64]) -> Packed:
 
 
 def pairs_data(facts: PartEvidence, block: Block) -> list[dict[str, Any]]:
-    """The pairs of a part, as many as a page has room for; rows of the block are counted."""
+    """Return the pairs of a part, as many as a page has room for; rows of the block are counted."""
     room, pairs = MAX_PAIR_CELLS, []
     for pair in sorted(facts.pairs, key=lambda one: -one.importance):
         counts = pair.count(block)
@@ -418,7 +418,7 @@ class PageRows:
         )
 
     def columns(self, block: Block, names: Sequence[str], coders: Coders) -> list[dict[str, Any]]:
-        """Each column for the controls of the page."""
+        """Return each column for the controls of the page."""
         return [
             {
                 "name": name,
@@ -434,7 +434,7 @@ class PageRows:
         ]
 
     def typical(self, block: Block) -> list[float | int | None]:
-        """The row of medians and most frequent values."""
+        """Return the row of medians and most frequent values."""
         row: list[float | int | None] = []
         for column, values in zip(block.schema, self.values, strict=True):
             if column.kind != "numeric":
@@ -449,7 +449,7 @@ class PageRows:
     def some(
         self, probabilities: NDArray[np.float64] | None, truth: NDArray[np.intp] | None
     ) -> dict[str, Any]:
-        """Some rows: spread over the table, with the worst and the least certain predictions."""
+        """Return rows spread over the table, with the worst and least certain predictions."""
         at = self._choice(probabilities, truth)
         wrong = None
         if truth is not None and probabilities is not None:
@@ -482,13 +482,13 @@ class PageRows:
 def _true_class_probability(
     probabilities: NDArray[np.float64], truth: NDArray[np.intp]
 ) -> NDArray[np.float64]:
-    """Probability of each row's true class; 0 for one that the model does not know."""
+    """Return the probability of each row's true class; 0 for one that the model does not know."""
     column = np.minimum(truth, probabilities.shape[1] - 1)
     return probabilities[np.arange(len(truth)), column] * (truth == column)
 
 
 def _coder(coder: Bins | Categories | None) -> dict[str, Any]:
-    """Cuts of a numeric column, or the names of a categorical one's slots."""
+    """Return the cuts of a numeric column, or the names of a categorical one's slots."""
     if isinstance(coder, Bins):
         return {"cuts": pack(coder.cuts)}
     if isinstance(coder, Categories):
@@ -497,7 +497,7 @@ def _coder(coder: Bins | Categories | None) -> dict[str, Any]:
 
 
 def _range(values: NDArray[np.float64], coder: Bins | Categories | None) -> dict[str, Any]:
-    """The range of a slider: over the rows passed and all cuts."""
+    """Return the range of a slider: over the rows passed and all cuts."""
     there = values[~np.isnan(values)]
     ends = there if len(there) else np.zeros(1)
     low, high = float(ends.min()), float(ends.max())

@@ -36,13 +36,13 @@ Coders: TypeAlias = Sequence[Bins | Categories | None]
 
 @singledispatch
 def scorer_payload(node: Any) -> Payload:
-    """A node of an answer as data that the page computes probabilities from."""
+    """Return a node of an answer as data that the page computes probabilities from."""
     raise TypeError(f"a page cannot compute what a {type(node).__name__} answers.")
 
 
 @singledispatch
 def coders_of(node: Any) -> Coders:
-    """How the columns of a node are numbered."""
+    """Return how the columns of a node are numbered."""
     return [term.coder if isinstance(term, TableTerm) else None for term in node.scorer.terms]
 
 
@@ -58,7 +58,7 @@ def _(node: GroupedClasses) -> Coders:
 
 @coders_of.register
 def _(node: Ensemble) -> Coders:
-    """Of each column, the numbering of the member that tells most values apart."""
+    """Return, for each column, the numbering of the member that tells most values apart."""
     by_member = [coders_of(member) for member in node.members]
     return [
         max(several, key=lambda coder: -1 if coder is None else coder.size)
@@ -68,7 +68,7 @@ def _(node: Ensemble) -> Coders:
 
 @scorer_payload.register
 def _(node: Ensemble) -> Payload:
-    """Members, each with its own numbering of the columns; or one scorer of all of them."""
+    """Return the members, each with its own numbering of columns; or one scorer of all."""
     payload: Payload = {
         "kind": "ensemble",
         "output": node.member_output,
@@ -89,7 +89,7 @@ def _(node: Ensemble) -> Payload:
 
 
 def _own_slots(member: Bins | Categories | None, shown: Bins | Categories | None) -> Payload:
-    """How a member numbers a column: cuts of a number, a slot for each slot of the page."""
+    """Return how a member numbers a column: cuts of a number, a slot for each slot of the page."""
     if isinstance(member, Bins):
         return {"cuts": pack(member.cuts)}
     if isinstance(member, Categories) and isinstance(shown, Categories):
@@ -125,7 +125,7 @@ def _(node: GroupedClasses) -> Payload:
 
 
 def _scorer(scorer: Scorer) -> Payload:
-    """A scorer; its classes may be those of several models, end to end."""
+    """Return a scorer; its classes may be those of several models, end to end."""
     return {
         "prior": pack(scorer.log_prior),
         "terms": [_term(term) for term in scorer.terms],
@@ -134,7 +134,7 @@ def _scorer(scorer: Scorer) -> Payload:
 
 
 def _pair(pair: PairTerm, terms: Sequence[Term]) -> Payload:
-    """Evidence of two columns, whose numbering may be coarser than that of the columns."""
+    """Return evidence of two columns, whose numbering may be coarser than that of the columns."""
     return {
         "columns": [pair.first, pair.second],
         "slots": [_pair_slots(coder, terms[j]) for j, coder in pair.columns],
@@ -144,7 +144,7 @@ def _pair(pair: PairTerm, terms: Sequence[Term]) -> Payload:
 
 
 def _pair_slots(coder: Bins | Categories, term: Term) -> Payload:
-    """Cuts of a number, or the slot in the pair of each slot of a category."""
+    """Return cuts of a number, or the slot in the pair of each slot of a category."""
     if isinstance(coder, Bins):
         return {"cuts": pack(coder.cuts)}
     column = term.coder if isinstance(term, TableTerm) else None
@@ -182,7 +182,7 @@ def _term(term: Term) -> Payload | None:
 
 
 def _routing(tree: Tree) -> Payload:
-    """The tests that route a row; see `Tree`."""
+    """Return the tests that route a row; see `Tree`."""
     names = ("attribute", "parent", "child_start", "child", "route_start", "route", "offsets")
     return {name: pack(getattr(tree, name)) for name in names}
 

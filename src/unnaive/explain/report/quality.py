@@ -21,7 +21,7 @@ TINTS = 9  # shades of the confusion matrix
 
 
 def quality_view(facts: Quality) -> dict[str, Any]:
-    """What the template shows."""
+    """Return what the template shows."""
     names = label_names(facts.classes)
     return {
         "rows": counted(facts.n_rows, "row"),
@@ -48,7 +48,7 @@ def _figures(facts: Quality) -> list[dict[str, str]]:
 
 
 def _ranking_figures(facts: Quality) -> list[tuple[str, str, str]]:
-    """Figures of how well rows are ranked, and what decisions cost, where there are any."""
+    """Return figures of how well rows are ranked, and what decisions cost, where there are any."""
     several = len(facts.curves) > 2
     of = "mean over classes, each against the rest" if several else "0.500 by chance"
     figures = []
@@ -63,7 +63,7 @@ def _ranking_figures(facts: Quality) -> list[tuple[str, str, str]]:
 
 
 def _by_class(facts: Quality) -> list[dict[str, str]]:
-    """Precision, recall, F1 and areas of every class."""
+    """Return the precision, recall, F1 and areas of every class."""
     rows = facts.confusion.sum(axis=1)
     lines = []
     for c, name in enumerate(label_names(facts.classes)):
@@ -76,7 +76,7 @@ def _by_class(facts: Quality) -> list[dict[str, str]]:
 
 
 def _confusion(facts: Quality) -> list[list[dict[str, str]]]:
-    """Cells with a shade by their share of the true class."""
+    """Return cells with a shade by their share of the true class."""
     names, total = label_names(facts.classes), facts.confusion.sum(axis=1, keepdims=True)
     share = np.divide(facts.confusion, total, out=np.zeros_like(facts.confusion), where=total > 0)
     return [
@@ -93,7 +93,7 @@ def _confusion(facts: Quality) -> list[list[dict[str, str]]]:
 
 
 def calibration_data(facts: Quality) -> list[dict[str, Any]]:
-    """Calibration curves of the classes; of two, the second: the first mirrors it."""
+    """Return the calibration curves of the classes; of two, the second: the first mirrors it."""
     calibration, n = facts.calibration, len(facts.calibration.classes)
     names = label_names(calibration.classes)
     curves = []
@@ -116,7 +116,7 @@ def _percent(share: float) -> str:
 
 
 def curve_data(facts: Quality) -> list[dict[str, Any]]:
-    """ROC, precision-recall and gain curves of every class that has one."""
+    """Return ROC, precision-recall and gain curves of every class that has one."""
     names = label_names(facts.classes)
     return [
         {"name": names[c], "number": c, **_points(curve)}
@@ -142,14 +142,14 @@ def _points(curve: ScoreCurve) -> dict[str, Any]:
 
 
 def _spread(curve: ScoreCurve) -> NDArray[np.intp]:
-    """Points at about equal distances along the ROC curve, the last among them."""
+    """Return points at about equal distances along the ROC curve, the last among them."""
     length = curve.recall + curve.false_positive_rate
     marks = np.linspace(0.0, length[-1], MOST_POINTS)
     return np.unique(np.minimum(np.searchsorted(length, marks), len(length) - 1))
 
 
 def decision_data(facts: Quality) -> dict[str, Any] | None:
-    """Rows above every step of a threshold, for each class against the others."""
+    """Return rows above every step of a threshold, for each class against the others."""
     n = len(facts.curves)
     if not 2 <= n <= MOST_SIDES or not all(curve.positives for curve in facts.curves):
         return None
@@ -180,7 +180,7 @@ def decision_data(facts: Quality) -> dict[str, Any] | None:
 
 
 def rule_data(decision: Decision | None) -> dict[str, Any] | None:
-    """How the model chooses a class, for the row that is tried; `U.decided` reads it."""
+    """Return how the model chooses a class, for the row that is tried; `U.decided` reads it."""
     if decision is None:
         return None
     costs, threshold = decision.costs.tolist(), decision.threshold

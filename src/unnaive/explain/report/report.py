@@ -166,12 +166,12 @@ def render(template: str, contents: dict[str, Any], data: dict[str, Any] | None 
 
 
 def _words(name: str) -> list[str]:
-    """A name in pieces, each with the sign at its end that parts it from the next word."""
+    """Return a name in pieces, each with the sign at its end that parts it from the next word."""
     return re.split(r"(?<=[_.\-/])", str(name))
 
 
 def as_json(data: Any) -> str:
-    """Plain data for a script element: nothing in it can end the element or open a comment."""
+    """Return JSON for a script element: nothing in it can end the element or open a comment."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for letter in "<>&\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
@@ -198,6 +198,6 @@ def _asset(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """Hash by which the page's content security policy allows exactly this text."""
+    """Return the hash by which the page's content security policy allows exactly this text."""
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"sha256-{base64.b64encode(digest).decode('ascii')}"

@@ -39,7 +39,7 @@ SECTIONS = {
 
 
 def scorecard_words(card: Scorecard) -> str:
-    """How to read a scorecard."""
+    """Return how to read a scorecard."""
     label = shortened(str(card.label), LONG)
     return (
         f"Add the points of a row's values to the base of {card.base}: more points make {label} "
@@ -50,7 +50,7 @@ def scorecard_words(card: Scorecard) -> str:
 
 
 def title_of(names: Sequence[str], y: Any, known: str | None) -> str:
-    """The target, by the name that y has or that is known from training, and its classes."""
+    """Return the target, by the name that y has or that is known from training, and its classes."""
     target = getattr(y, "name", None) or known
     short = [shortened(name, LONG) for name in names[:3]]
     what = f"{len(names)} classes"
@@ -60,7 +60,7 @@ def title_of(names: Sequence[str], y: Any, known: str | None) -> str:
 
 
 def model_words(answer: Answer, reason: str = "") -> str:
-    """What the model is, in a sentence or two, and why it was chosen, where that is known."""
+    """Return what the model is, in a sentence or two, and why it was chosen, if known."""
     n, columns = len(answer.classes), counted(len(answer.schema), "attribute")
     classes = f"Predicts {n} classes" if n > 1 else "Knows one class,"
     edits = f" It has {counted(len(answer.edits), 'correction')} by hand." if answer.edits else ""
@@ -70,7 +70,7 @@ def model_words(answer: Answer, reason: str = "") -> str:
 
 @singledispatch
 def describe(node: Any) -> str:
-    """What a node is, in a sentence."""
+    """Return what a node is, in a sentence."""
     return f"Predictions come from a {type(node).__name__}."
 
 
@@ -183,7 +183,7 @@ def try_words(answer: Answer) -> str:
 
 @singledispatch
 def members_words(node: Any) -> str:  # noqa: ARG001
-    """Heading of the small bars beside the prediction."""
+    """Return the heading of the small bars beside the prediction."""
     return ""
 
 
@@ -209,7 +209,7 @@ def _(node: GroupedClasses) -> str:  # noqa: ARG001
 
 
 def members(answer: Answer) -> list[str]:
-    """Names of the parts whose votes or shares make the answer."""
+    """Return the names of the parts whose votes or shares make the answer."""
     calibrated = (n for n in answer.walk() if not isinstance(n, Ensemble) or len(n.names) > 1)
     node = next(calibrated, answer.core)
     if isinstance(node, GroupedClasses):

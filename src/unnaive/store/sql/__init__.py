@@ -18,7 +18,7 @@ def to_sql(
     decision: str | None = "decision",
     pretty: bool = True,
 ) -> str:
-    """A fitted model as one SQL statement that computes the probability of every class.
+    """Return a fitted model as one SQL statement that computes the probability of every class.
 
     The statement selects from a table of the database and needs nothing else: no function to
     install, no table to create. Its probabilities are those of ``predict_proba`` up to rounding,

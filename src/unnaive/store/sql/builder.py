@@ -36,12 +36,12 @@ _OPERATORS: dict[str, Callable[..., exp.Expr]] = {
 
 
 def name(text: str) -> exp.Identifier:
-    """A name of the user's or ours, quoted whatever it holds."""
+    """Return a name of the user's or ours, quoted whatever it holds."""
     return exp.to_identifier(text, quoted=True)
 
 
 def ref(column: str, table: str | None = None) -> exp.Column:
-    """A column, by its quoted name."""
+    """Return a column, by its quoted name."""
     return exp.Column(this=name(column), table=None if table is None else name(table))
 
 
@@ -54,7 +54,7 @@ def whole(value: int) -> exp.Literal:
 
 
 def call(function: str, *arguments: exp.Expr) -> exp.Expr:
-    """A function by its own name, which sqlglot leaves alone."""
+    """Return a function by its own name, which sqlglot leaves alone."""
     return exp.Anonymous(this=function, expressions=list(arguments))
 
 
@@ -68,7 +68,7 @@ def case(
 
 
 def op(first: exp.Expr, sign: str, second: exp.Expr) -> exp.Expr:
-    """An operation, without the parentheses and copies of sqlglot's own operators."""
+    """Return an operation, without the parentheses and copies of sqlglot's own operators."""
     return _OPERATORS[sign](this=first, expression=second)
 
 
@@ -106,7 +106,7 @@ class Dialect:
     # Numbers ---------------------------------------------------------------------------------
 
     def number(self, value: float) -> exp.Expr:
-        """A float that is read back to the bit; its type is the engine's own choice."""
+        """Return a float that is read back to the bit; its type is the engine's own choice."""
         written = repr(float(value))
         # Without an exponent most engines read a decimal number, and count in decimals.
         if "e" not in written:
@@ -114,15 +114,15 @@ class Dialect:
         return exp.Literal(this=written, is_string=False)
 
     def double(self, value: float) -> exp.Expr:
-        """The same, whose type is certainly a float."""
+        """Return the number as an expression whose type is certainly a float."""
         return self.number(value)
 
     def cut(self, value: float) -> exp.Expr:
-        """The same, to compare a column with."""
+        """Return the number to compare a column with."""
         return self.number(value)
 
     def greatest(self, values: Sequence[exp.Expr]) -> exp.Expr:
-        """The largest of many; none of them is NULL."""
+        """Return the largest of many; none of them is NULL."""
         return self._of_many("GREATEST", values)
 
     def least(self, values: Sequence[exp.Expr]) -> exp.Expr:
@@ -136,13 +136,13 @@ class Dialect:
         return values_left[0]
 
     def floor(self, value: exp.Expr) -> exp.Expr:
-        """The whole part of a number that is not negative, as an integer."""
+        """Return the whole part of a number that is not negative, as an integer."""
         return cast(exp.Floor(this=value), "bigint")
 
     # Columns as the model reads them -------------------------------------------------------------
 
     def read(self, column: Column, given: str, table: str) -> exp.Expr:
-        """A column of the user's table, NULL where it is missing.
+        """Return a column of the user's table, NULL where it is missing.
 
         Numbers that are used as numbers become floats, dates and durations microseconds.
         """
@@ -160,7 +160,7 @@ class Dialect:
         return cast(value, "double")
 
     def _no_nan(self, value: exp.Expr) -> exp.Expr:
-        """NULL for NaN, which equals itself in SQL."""
+        """Return NULL for NaN, which equals itself in SQL."""
         return exp.Nullif(this=value, expression=cast(text("NaN"), "double"))
 
     def as_number(self, value: Any, as_float: bool) -> exp.Expr:
@@ -188,7 +188,7 @@ class Dialect:
     def rows(
         self, table: str, columns: Sequence[str], rows: Sequence[Sequence[exp.Expr]]
     ) -> SmallTable:
-        """A small table inside the statement."""
+        """Return a small table inside the statement."""
         values = _values(rows, columns)
         return SmallTable(exp.TableAlias(this=name(table)), exp.select("*").from_(values))
 
@@ -266,14 +266,14 @@ class SQLite(Dialect):
     as_bool = as_text
 
     def microseconds(self, value: Any, column: Column) -> exp.Expr:
-        """Dates and times are text in SQLite, as Python's adapters and pandas write them."""
+        """Return microseconds of text, as Python's adapters and pandas write dates and times."""
         self._no_durations(column)
 
         def part(first: int, *length: int) -> exp.Expr:
             return call("SUBSTR", value(), whole(first), *map(whole, length))
 
         def fraction(first: int) -> exp.Expr:
-            """Microseconds after the point, if there is one at this place."""
+            """Return microseconds after the point, if there is one at this place."""
             digits = exp.DPipe(this=part(first + 1, 6), expression=text("000000"))
             point = op(part(first, 1), "=", text("."))
             six = cast(call("SUBSTR", digits, whole(1), whole(6)), "int")
@@ -354,7 +354,7 @@ ALIASES = {"postgres": "postgresql"}
 
 
 def find_dialect(word: Any) -> Dialect:
-    """A dialect by its name."""
+    """Return a dialect by its name."""
     key = word.lower() if isinstance(word, str) else word
     key = ALIASES.get(key, key)
     if key not in DIALECTS:
@@ -376,7 +376,7 @@ class Step:
         self.joins: list[tuple[str, exp.Expr]] = []
 
     def define(self, prefix: str, value: exp.Expr) -> str:
-        """A new column; returns its name."""
+        """Add a column and return its name."""
         column = self.statement.fresh(prefix)
         self.columns[column] = value
         return column
@@ -386,7 +386,7 @@ class Step:
         return len(self.joins) >= MOST_JOINS
 
     def join(self, key: exp.Expr, rows: Sequence[Sequence[exp.Expr]]) -> list[exp.Expr]:
-        """The row of a small table with the key (its first column); NULL without one."""
+        """Return the row of a small table with the key (its first column); NULL without one."""
         statement = self.statement
         statement.count((len(rows[0]) - 1) * len(rows))
         table = statement.fresh("list_") + statement.ending
@@ -398,7 +398,7 @@ class Step:
     def look_up(
         self, key: exp.Expr, keys: NDArray[Any], values: NDArray[np.float64]
     ) -> list[exp.Expr | None]:
-        """Values of integer keys (keys x columns), 0 without a key; None where all are 0."""
+        """Return values of integer keys (keys x columns), 0 without a key; None where all are 0."""
         dialect = self.statement.dialect
         nonzero = values.any(axis=1)
         keys, values = keys[nonzero], values[nonzero]
@@ -437,12 +437,12 @@ class Statement:
         self.ending = "_" * (len(table[-1]) - len(bare) + 1) if bare[-1:].isdigit() else ""
 
     def step(self, label: str) -> Step:
-        """A new step after all others."""
+        """Return a new step after all others."""
         self.steps.append(Step(self, label))
         return self.steps[-1]
 
     def fresh(self, prefix: str) -> str:
-        """A new name."""
+        """Return a new name."""
         self._names[prefix] += 1
         return f"{prefix}{self._names[prefix]}"
 
@@ -456,7 +456,7 @@ class Statement:
             )
 
     def select(self, outputs: Sequence[tuple[exp.Expr, str]], alias: str) -> exp.Select:
-        """The whole statement. The first step reads the user's table under its alias.
+        """Return the whole statement. The first step reads the user's table under its alias.
 
         A step passes on the columns that a later one needs, and nothing else.
         """
@@ -515,14 +515,14 @@ def _select(
 
 
 def _names_in(values: Sequence[exp.Expr]) -> set[str]:
-    """Columns of earlier steps that expressions need; those of joined tables are qualified."""
+    """Return the columns of earlier steps that expressions need; joined tables are qualified."""
     return {
         column.name for value in values for column in value.find_all(exp.Column) if not column.table
     }
 
 
 def add_up(values: Sequence[exp.Expr]) -> exp.Expr:
-    """A sum in the order of the values, or in parts where they are many."""
+    """Return a sum in the order of the values, or in parts where they are many."""
     sums = list(values)
     while len(sums) > 1:
         parts = [sums[k : k + MOST_TERMS] for k in range(0, len(sums), MOST_TERMS)]
@@ -553,7 +553,7 @@ class SumBuilder:
         self.terms = 0
 
     def add(self, terms: Sequence[exp.Expr | None]) -> None:
-        """One attribute's evidence; its tables have been joined to `step`."""
+        """Add the evidence of one column, whose tables have been joined to `step`."""
         self.totals = [
             total if term is None else op(total, "+", term)
             for total, term in zip(self.totals, terms, strict=True)

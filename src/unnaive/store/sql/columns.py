@@ -29,7 +29,7 @@ FEW_CUTS = 8  # compared one after the other; more are halved
 
 
 def column_names(schema: Schema, given: Any) -> list[str]:
-    """Names of the model's columns in the table."""
+    """Return the names of the model's columns in the table."""
     if isinstance(given, Mapping):
         unknown = [key for key in given if key not in schema.names]
         if unknown:
@@ -127,11 +127,11 @@ class Columns:
         self._slots: dict[tuple[int, Any], str] = {}
 
     def keep(self, given: str) -> str:
-        """A column that is passed on as it is."""
+        """Return a column that is passed on as it is."""
         return self._read.define("k", ref(given, TABLE))
 
     def value(self, j: int) -> str:
-        """Column j as the model reads it: a float, or a category."""
+        """Return column j as the model reads it: a float, or a category."""
         if j not in self._values:
             column = self.schema[j]
             read = self.dialect.read(as_categories(column), self.names[j], TABLE)
@@ -143,7 +143,7 @@ class Columns:
         return self._values[j]
 
     def slot(self, j: int, coder: CoarseCoder) -> str:
-        """The slot of column j: 0 missing, then the values, then unseen."""
+        """Return the slot of column j: 0 missing, then the values, then unseen."""
         assert coder is not None
         # Pairs of columns may have intervals of their own.
         key = (j, coder.cuts.tobytes() if isinstance(coder, Bins) else id(coder))
@@ -165,7 +165,7 @@ class Columns:
         return case([(is_null(ref(value)), whole(0))], inside)
 
     def _halve(self, value: str, cuts: list[float], first: int) -> exp.Expr:
-        """The slot of a value by binary search, counted from ``first`` below all cuts."""
+        """Return the slot of a value by binary search, counted from ``first`` below all cuts."""
 
         def below(cut: float) -> exp.Expr:
             return op(ref(value), "<=", self.dialect.cut(cut))
@@ -198,7 +198,7 @@ class Columns:
         table: Mapping[Any, exp.Expr],
         otherwise: exp.Expr | None = None,
     ) -> exp.Expr:
-        """What a table says of a category; ``otherwise``, or NULL, where it does not list it."""
+        """Return the value of a category in a table; ``otherwise``, or NULL, where it has none."""
         column = as_categories(column)
         rows = [(self._literal(column, value), entry) for value, entry in table.items()]
         self.statement.count(len(rows))
@@ -208,7 +208,7 @@ class Columns:
         return joined if otherwise is None else exp.Coalesce(this=joined, expressions=[otherwise])
 
     def _literal(self, column: Column, value: Any) -> exp.Expr:
-        """A category as the database would hold it."""
+        """Return a category as the database would hold it."""
         if column.family in ("time", "duration"):
             return self.dialect.number(float(read_numeric(as_objects([value]), column)[0]))
         if column.family == "bool":

@@ -51,7 +51,7 @@ NOTHING = -700.0  # exp of less is written as 0: some engines raise an error on 
 
 
 def sql_answer(model: Any) -> Answer:
-    """The answer of a fitted model, if it can be written as SQL."""
+    """Return the answer of a fitted model, if it can be written as SQL."""
     check_is_fitted(model)
     model = unwrap_classifier(model, "written as SQL")
     answer = getattr(model, "answer_", None)
@@ -69,7 +69,7 @@ def sql_answer(model: Any) -> Answer:
 
 @singledispatch
 def probabilities(node: Any, columns: Columns) -> list[str]:  # noqa: ARG001
-    """Probability of each class, as columns."""
+    """Return the probability of each class, as columns."""
     raise TypeError(f"a {type(node).__name__} cannot be written as SQL.")
 
 
@@ -100,7 +100,7 @@ def _(node: Ensemble, columns: Columns) -> list[str]:
 
 
 def _total(node: Ensemble, columns: Columns) -> list[str]:
-    """The intercept and what members give, times their weights, added in their order."""
+    """Return the intercept and what members give, times their weights, added in their order."""
     double, weights = columns.dialect.double, node.shares.tolist()
     totals: list[exp.Expr] = [double(start) for start in node.intercept]
     at_once = 1 if node.stack is None else max(1, AT_ONCE // node.n_outputs)
@@ -115,7 +115,7 @@ def _total(node: Ensemble, columns: Columns) -> list[str]:
 
 
 def _outputs(node: Ensemble, some: slice, columns: Columns) -> list[list[exp.Expr]]:
-    """What some members of an ensemble give, a value for each class."""
+    """Return what some members of an ensemble give, a value for each class."""
     n, kind = node.n_outputs, node.member_output
     if node.stack is None:
         (member,) = node.members[some]
@@ -137,7 +137,7 @@ def _outputs(node: Ensemble, some: slice, columns: Columns) -> list[list[exp.Exp
 
 
 def _bounded_scores(node: Any, columns: Columns) -> list[str]:
-    """Log probabilities up to a constant of the row, none of them minus infinity."""
+    """Return log probabilities up to a constant of the row, none of them minus infinity."""
     if isinstance(node, EvidenceTable):
         return score(columns, node.scorer)
     if isinstance(node, NaiveBayesTree):
@@ -153,7 +153,7 @@ def _times(value: exp.Expr, weight: float, double: Any) -> exp.Expr:
 
 @probabilities.register
 def _(node: GatedMixture, columns: Columns) -> list[str]:
-    """Log responsibility of each expert along its gates, then a sum over experts."""
+    """Return the log responsibility of each expert along its gates, then a sum over experts."""
     shape = node.shape
     scores = score(columns, node.scorer)
     models = [[scores[unit] for unit in units] for units in shape.models()]
@@ -201,7 +201,7 @@ def _(node: GroupedClasses, columns: Columns) -> list[str]:
 
 
 def score(columns: Columns, scorer: Scorer, groups: slice = slice(None)) -> list[str]:
-    """Joint log probabilities of some groups of a scorer, as columns."""
+    """Return the joint log probabilities of some groups of a scorer, as columns."""
     terms = [_Evidence(columns, j, term, groups) for j, term in enumerate(scorer.terms)]
     slots = [[columns.slot(j, coder) for j, coder in pair.columns] for pair in scorer.pairs]
     if any(isinstance(term, (KernelTerm, GaussianTerm)) for term in scorer.terms):
@@ -254,7 +254,7 @@ class _Evidence:
                 self.tables.append(logs)
 
     def _distance(self, mean: float, deviation: float) -> exp.Expr:
-        """Standard deviations from the mean, up to the farthest that count."""
+        """Return the standard deviations from the mean, up to the farthest that count."""
         dialect, far = self.columns.dialect, np.sqrt(2.0 * FARTHEST) * deviation
         near = dialect.least(
             [
@@ -266,8 +266,9 @@ class _Evidence:
         return op(distance, "/", dialect.double(deviation))
 
     def _place(self, low: float, scale: float, shift: float, last: int) -> exp.Expr:
-        """Where a value lies among the nodes of a table, as the kernels compute it; no farther than
-        the first or the last node, and NULL for a missing value.
+        """Return the position of a value among the nodes of a table, as the kernels compute it.
+
+        It lies between the first and the last node, and is NULL for a missing value.
         """
         dialect, double = self.columns.dialect, self.columns.dialect.double
         half = op(double(0.5), "*", ref(self.value))
@@ -277,7 +278,7 @@ class _Evidence:
         return case([(is_null(ref(self.value)), exp.Null())], limited)
 
     def _between(self, step: Step, place: str, logs: NDArray[np.float64]) -> exp.Expr:
-        """The log density on the straight line between two nodes of a table."""
+        """Return the log density on the straight line between two nodes of a table."""
         number, floor = self.columns.dialect.number, self.columns.dialect.floor
         rises = np.append(np.diff(logs), 0.0)
         rows = [
@@ -323,21 +324,21 @@ class _Evidence:
 
 
 def raised(columns: Columns, score: str, top: str) -> exp.Expr:
-    """exp(score - top), for score <= top."""
+    """Return exp(score - top), for score <= top."""
     dialect, less = columns.dialect, op(ref(score), "-", ref(top))
     nothing = op(less, "<", dialect.number(NOTHING))
     return case([(nothing, dialect.double(0.0))], exp.Exp(this=less.copy()))
 
 
 def pick(conditions: Sequence[exp.Expr], values: Sequence[exp.Expr]) -> exp.Expr:
-    """The value of the first condition that holds; without any, the last."""
+    """Return the value of the first condition that holds; without any, the last."""
     if len(values) == 1:
         return values[0]
     return case(list(zip(conditions[:-1], values[:-1], strict=True)), values[-1])
 
 
 def tops(columns: Columns, models: Sequence[Sequence[str]]) -> list[str]:
-    """The best score of each model."""
+    """Return the best score of each model."""
     step = columns.statement.step("best")
     return [
         step.define("m", columns.dialect.greatest([ref(s) for s in scores])) for scores in models
@@ -345,7 +346,7 @@ def tops(columns: Columns, models: Sequence[Sequence[str]]) -> list[str]:
 
 
 def shares(columns: Columns, models: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Scores of several models to probabilities of their classes."""
+    """Return the probabilities of several models, given their scores."""
     best = tops(columns, models)
     step = columns.statement.step("raised")
     parts = [
@@ -356,7 +357,7 @@ def shares(columns: Columns, models: Sequence[Sequence[str]]) -> list[list[str]]
 
 
 def normalized(columns: Columns, models: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Parts to shares of their sum."""
+    """Return parts as shares of their sum."""
     step = columns.statement.step("sums")
     sums = [step.define("n", add_up([ref(part) for part in parts])) for parts in models]
     step = columns.statement.step("shares")
@@ -367,7 +368,7 @@ def normalized(columns: Columns, models: Sequence[Sequence[str]]) -> list[list[s
 
 
 def logs(columns: Columns, parts: Sequence[str], least: float) -> list[str]:
-    """Logarithms of shares; none is less than ``least``."""
+    """Return the logarithms of shares; none is less than ``least``."""
     step, double = columns.statement.step("logs"), columns.dialect.double
 
     def log(part: str) -> exp.Expr:
@@ -378,7 +379,7 @@ def logs(columns: Columns, parts: Sequence[str], least: float) -> list[str]:
 
 
 def winners(columns: Columns, models: Sequence[Sequence[str]]) -> list[str]:
-    """The number of each model's best class, the first of several."""
+    """Return the number of each model's best class, the first of several."""
     best = tops(columns, models)
     step = columns.statement.step("winners")
     return [
@@ -388,12 +389,12 @@ def winners(columns: Columns, models: Sequence[Sequence[str]]) -> list[str]:
 
 
 def equal_to(columns: Sequence[str], other: str) -> list[exp.Expr]:
-    """Whether each of some columns equals another."""
+    """Return whether each of some columns equals another."""
     return [op(ref(column), "=", ref(other)) for column in columns]
 
 
 def log_sums(columns: Columns, models: Sequence[Sequence[str]]) -> list[str]:
-    """The logarithm of the sum of each model's probabilities, given by their logs."""
+    """Return the logarithm of the sum of each model's probabilities, given by their logs."""
     best = tops(columns, models)
     step = columns.statement.step("log_sums")
     sums = []
@@ -407,7 +408,7 @@ def log_sums(columns: Columns, models: Sequence[Sequence[str]]) -> list[str]:
 
 
 def decide(columns: Columns, decision: Decision, probabilities: Sequence[str]) -> list[exp.Expr]:
-    """For each class, the condition under which a row is given it, the first that holds."""
+    """Return, for each class, the condition under which a row is given it, the first that holds."""
     double = columns.dialect.double
     if decision.threshold is not None:
         p, least = ref(probabilities[decision.positive]), double(decision.threshold)
@@ -463,7 +464,7 @@ def write_scorecard(
 
 
 def _labels(classes: Any, dialect: Dialect) -> list[exp.Expr]:
-    """Classes as literals of one type for all, text if need be."""
+    """Return the classes as literals of one type for all, text if need be."""
     values = classes.tolist()
     if all(isinstance(v, bool) for v in values):
         return [exp.Boolean(this=v) for v in values]

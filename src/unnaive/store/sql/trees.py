@@ -65,7 +65,7 @@ class TreeExpression:
         combine: Callable[[int, Below], Value],
         finish: Callable[[exp.Expr], exp.Expr] = lambda value: value,
     ) -> str | None:
-        """The value of the root, as a column; None for zero. Deep below it are other columns.
+        """Return the value of the root, as a column; None for zero. Deep values are other columns.
 
         ``finish`` is applied to an expression before it becomes a column.
         """
@@ -93,7 +93,7 @@ class TreeExpression:
 
 
 def _tested(columns: Columns, tree: Tree) -> dict[int, str]:
-    """The column of each attribute that nodes test: a value for numbers, a slot for categories."""
+    """Return the column of each attribute tested: a value for numbers, a slot for categories."""
     return {j: _tested_column(columns, tree, j) for j in np.unique(tree.attribute) if j >= 0}
 
 
@@ -103,7 +103,7 @@ def _tested_column(columns: Columns, tree: Tree | Forest, j: int) -> str:
 
 
 def _slots_to(tree: Tree, node: int) -> list[NDArray[np.intp]]:
-    """Slots that lead to each child of a discrete test, and then those that end at the node."""
+    """Return the slots that lead to each child of a discrete test, then those that end there."""
     j, start = tree.attribute[node], tree.route_start[node]
     values = tree.offsets[j + 1] - tree.offsets[j] - 2
     route = tree.route[start : start + values]
@@ -112,7 +112,7 @@ def _slots_to(tree: Tree, node: int) -> list[NDArray[np.intp]]:
 
 
 def _no_value(tree: Tree, node: int) -> list[int]:
-    """The slots of a missing and of an unseen value of the attribute that a node asks."""
+    """Return the slots of a missing and of an unseen value of the attribute that a node asks."""
     j = tree.attribute[node]
     return [0, int(tree.offsets[j + 1] - tree.offsets[j]) - 1]
 
@@ -127,7 +127,7 @@ def among(column: str, slots: Sequence[int] | NDArray[np.intp]) -> exp.Expr:
 
 
 def route(columns: Columns, tree: Tree, divided: int = 0) -> str:
-    """The node where a row stops, as a column.
+    """Return the node where a row stops, as a column.
 
     ``divided`` is added to the number where the row stops because its value is missing or was never
     seen, not because the node has no child for it.
@@ -157,7 +157,7 @@ def route(columns: Columns, tree: Tree, divided: int = 0) -> str:
 
 
 def score_tree(columns: Columns, tree: NaiveBayesTree) -> list[str]:
-    """Joint log probabilities by the naive Bayes where a row stops, as columns."""
+    """Return joint log probabilities by the naive Bayes where a row stops, as columns."""
     if tree.densities is not None:
         raise TypeError(
             "a tree with kernel densities cannot be written as SQL; fit an NBTreeClassifier."
@@ -186,7 +186,7 @@ def score_tree(columns: Columns, tree: NaiveBayesTree) -> list[str]:
 
 
 def answer_tree(columns: Columns, tree: ClassTree) -> list[str]:
-    """Probabilities of the classes.
+    """Return probabilities of the classes.
 
     Most rows stop at one node, whose probabilities are looked up. Others have a share in every node
     that they may stop at. The least probability of a node's classes is summed once for all of them,
@@ -249,7 +249,7 @@ class _FractionalRouting:
         return exp.Paren(this=add_up(parts)) if parts else None
 
     def _limits(self, node: int) -> list[exp.Expr]:
-        """When a number leads to each child."""
+        """Return the conditions under which a number leads to each child."""
         column, cuts = self.tested[int(self.tree.attribute[node])], self.tree.cuts(node).tolist()
         cut = self.dialect.cut
         ways: list[exp.Expr] = []
@@ -267,7 +267,7 @@ class _FractionalRouting:
         return [among(column, slots) for slots in _slots_to(self.tree, node)[:-1]]
 
     def _part(self, node: int, share: float, value: exp.Expr, way: exp.Expr) -> exp.Expr:
-        """The value of a child if the row goes there; times its share, if it goes everywhere."""
+        """Return the value of a child if the row goes there; times its share, if everywhere."""
         double = self.dialect.double
         if isinstance(value, (exp.Literal, exp.Cast)):
             return case(
@@ -282,7 +282,7 @@ class _FractionalRouting:
         return case([(either, op(factor, "*", value))], double(0.0))
 
     def _everywhere(self, node: int) -> exp.Expr:
-        """Whether the value is missing, or was never seen."""
+        """Return whether the value is missing, or was never seen."""
         j = int(self.tree.attribute[node])
         if isinstance(self.tree.coders[j], Bins):
             return is_null(ref(self.tested[j]))
@@ -313,7 +313,7 @@ class _ForestTree:
         return [] if first < 0 else [first - self.start, first - self.start + 1]
 
     def slots_first(self, node: int) -> NDArray[np.intp]:
-        """Slots of a category that go to the first child of a node."""
+        """Return the slots of a category that go to the first child of a node."""
         at = self.start + node
         coder = self.forest.coders[self.trees.attribute[at]]
         assert coder is not None
@@ -322,7 +322,7 @@ class _ForestTree:
         return np.flatnonzero((words >> (slots % WORD)) & 1)
 
     def shares(self) -> NDArray[np.float64]:
-        """What the leaves say of each class; 0 at other nodes."""
+        """Return what the leaves say of each class; 0 at other nodes."""
         trees, n_classes = self.trees, self.forest.n_outputs
         out = np.zeros((self.n_nodes, n_classes))
         nodes = np.arange(self.start, self.start + self.n_nodes)
@@ -337,7 +337,7 @@ class _ForestTree:
 
 
 def mean_forest(columns: Columns, forest: Forest) -> list[str]:
-    """The mean of the leaves that a row ends in, as a column for each class."""
+    """Return the mean of the leaves that a row ends in, as a column for each class."""
     trees, double = forest.trees(), columns.dialect.double
     totals: list[exp.Expr] = [double(0.0) for _ in range(forest.n_outputs)]
     for first in range(0, forest.n_trees, MOST_JOINS):
@@ -357,7 +357,7 @@ def mean_forest(columns: Columns, forest: Forest) -> list[str]:
 
 
 def _leaf(columns: Columns, tree: _ForestTree) -> str:
-    """The leaf where a row ends in one tree, as a column."""
+    """Return the leaf where a row ends in one tree, as a column."""
     trees = tree.trees
 
     def combine(node: int, below: Below) -> exp.Expr:
@@ -377,7 +377,7 @@ def _leaf(columns: Columns, tree: _ForestTree) -> str:
 
 
 def _goes_first(columns: Columns, tree: _ForestTree, at: int) -> exp.Expr:
-    """Whether a row goes to the first child of a node."""
+    """Return whether a row goes to the first child of a node."""
     trees, j = tree.trees, int(tree.trees.attribute[at])
     coder, column = tree.forest.coders[j], _tested_column(columns, tree.forest, j)
     if not isinstance(coder, Bins):
