@@ -42,7 +42,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Summary:
-    """Counts by class of every column's fine values, and exact moments: what rows leave behind."""
+    """Counts by class of every column's fine values, and moments of numbers."""
 
     schema: Schema
     labels: Labels
