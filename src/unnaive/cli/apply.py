@@ -108,7 +108,7 @@ def predict(
 def predictions(
     model: Any, X: pa.Table, extra: pa.Table, proba: bool, reasons: int = 0
 ) -> pa.Table:
-    """The kept columns, the prediction, probabilities and reasons."""
+    """Return the kept columns, the prediction, probabilities and reasons."""
     import pyarrow as pa
 
     p = model.predict_proba(X)
@@ -401,7 +401,7 @@ def show(
 
 
 def members_of(model: Any) -> Iterator[str]:
-    """The members of a pool with their weights, those that count most first; what was left out."""
+    """Describe the members of a pool by weight, and those that were left out."""
     from unnaive.answer import Ensemble
 
     pool = model.answer_.core
@@ -417,7 +417,7 @@ def members_of(model: Any) -> Iterator[str]:
 
 
 def importance_words(model: Any, most: int) -> str:
-    """The most important columns and how much they say."""
+    """Return the most important columns with their importance."""
     import numpy as np
 
     sizes = model.feature_importances_
@@ -427,7 +427,7 @@ def importance_words(model: Any, most: int) -> str:
 
 
 def find_evidence(model: Any) -> list[PartEvidence]:
-    """The evidence of a model, of a pool that of its members; none where it has no such parts."""
+    """Return the evidence of a model, or of the members of a pool; none where there is none."""
     from unnaive.explain.model import evidence_of, read_model
 
     try:
@@ -442,7 +442,7 @@ def find_evidence(model: Any) -> list[PartEvidence]:
 
 
 def evidence_rows(evidence: PartEvidence, most: int) -> tuple[list[str], list[list[str]], str]:
-    """The most important columns, and for each class the value that favours it most."""
+    """Return the most important columns, and for each class the value that favours it most."""
     import numpy as np
 
     rows = []
@@ -633,7 +633,7 @@ def data(
 
 
 def make(name: str, rows: int | None, seed: int) -> tuple[Any, str]:
-    """A sample table with its classes as the last column, and the name of that column."""
+    """Return a sample table whose last column is the target, and the name of that column."""
     import pyarrow as pa
 
     from unnaive import datasets

@@ -51,7 +51,7 @@ class SafeTerminal:
         return len(data)
 
     def flush(self) -> None:
-        """Hand over what was written."""
+        """Flush standard output."""
         sys.stdout.flush()
 
 

@@ -255,7 +255,7 @@ def _describe(paths: list[str]) -> str:
 
 
 def _decode_text(table: pa.Table, coded: frozenset[str]) -> pa.Table:
-    """Text columns without the dictionary encoding that only made reading faster."""
+    """Undo the dictionary encoding that only makes reading text faster."""
     for j, name in enumerate(table.column_names):
         if name in coded and pa.types.is_dictionary(table.schema.field(j).type):
             table = table.set_column(j, name, table[name].cast(pa.string()))

@@ -13,17 +13,17 @@ argument = partial(typer.Argument, show_default=False)
 
 
 def option(names: str, metavar: str | None, text: str, **more: Any) -> Any:
-    """An option with a value; its names are parted by a space, as in "--out -o"."""
+    """Return an option with a value; spaces separate its names, as in "--out -o"."""
     return typer.Option(*names.split(), metavar=metavar, help=text, **more)
 
 
 def column(names: str, text: str) -> Any:
-    """An option whose value is a column."""
+    """Return an option whose value is a column."""
     return option(names, "COLUMN", text)
 
 
 def flag(names: str, text: str, **more: Any) -> Any:
-    """An option without a value."""
+    """Return an option without a value."""
     return option(names, None, text, **more)
 
 

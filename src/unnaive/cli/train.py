@@ -399,7 +399,7 @@ def change_model(
     csv: CsvOptions,
     quiet: bool,
 ) -> None:
-    """Let a model learn or forget rows, and write it; what it decides by stays."""
+    """Update a model, or let it forget rows, and write it; its decision stays."""
     from unnaive.cli.files import (
         check_writable,
         find_target,
@@ -531,7 +531,7 @@ def edit(
 
 
 def _read_value(value: str | None, column: Column | None) -> Any:
-    """A value as the column holds it: text that looks like a number is one in numeric columns."""
+    """Return a value in the type of its column."""
     if value is None or column is None:
         return value
     if column.family == "level":

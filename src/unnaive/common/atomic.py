@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 @contextmanager
 def replacing(path: str | os.PathLike[str], durable: bool = True) -> Iterator[BinaryIO]:
-    """A new file that takes the place of ``path`` once it is written and safe on disk.
+    """Open a new file that replaces ``path`` once it is written and safe on disk.
 
     It is written beside its place under another name. Whatever stops the writing, an error or
     Ctrl-C, leaves what was there before, and nothing else. A file that was there keeps its
@@ -77,9 +77,7 @@ def takes_bytes(path: str | os.PathLike[str]) -> bool:
 
 
 def _opened(beside: Path, place: Path, path: str | os.PathLike[str]) -> BinaryIO:
-    """The new file, with permissions and owner of the old one or, without one, those that open()
-    gives: files of `tempfile` are their owner's alone.
-    """
+    """Open the new file with the permissions and the owner of the old one, or as open() does."""
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
     try:
         old = place.stat() if place.exists() else None

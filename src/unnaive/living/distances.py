@@ -30,7 +30,7 @@ class Likelihood(NamedTuple):
 
 
 def _test(statistic: float, freedom: int, excess: float = 0.0) -> Likelihood:
-    """A statistic whose mean is ``excess`` above its degrees of freedom when nothing differs."""
+    """Return the test of a statistic whose mean exceeds its degrees of freedom by ``excess``."""
     if freedom < 1:
         return Likelihood(0.0, 0, 1.0)
     statistic = max(0.0, float(statistic)) * freedom / (freedom + max(0.0, excess))
@@ -66,7 +66,7 @@ def g_test(before: NDArray[np.float64], after: NDArray[np.float64]) -> Likelihoo
 
 
 def _join_sparse(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The values with fewest rows as one, which has as many as are needed."""
+    """Merge the values with fewest rows into one that has as many as are needed."""
     expected = table.sum(axis=0) * table.sum(axis=1).min() / table.sum()
     order = np.argsort(expected, kind="stable")
     n_sparse = int((expected < SPARSE).sum())
@@ -77,7 +77,7 @@ def _join_sparse(table: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _excess(expected: NDArray[np.float64]) -> float:
-    """How far the mean of G lies above its degrees of freedom, to the order of 1 / rows.
+    """Return by how much the mean of G exceeds its degrees of freedom, to the order of 1 / rows.
 
     The sum of 1 / (6 x expected) over cells, less that of the margins, plus that of their margins,
     and so on: Williams' correction of a table of two axes, and nearly so of three.
@@ -122,9 +122,7 @@ def with_margins(start: NDArray[np.float64], table: NDArray[np.float64]) -> NDAr
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's correction: p-values below a level are then false for no more than that share of all
-    families of tests.
-    """
+    """Return p-values with Holm's correction for the number of tests."""
     order = np.argsort(p_values)
     adjusted = np.empty(len(p_values))
     largest = 0.0

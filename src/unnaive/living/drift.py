@@ -111,7 +111,7 @@ class ColumnDrift(Facts):
         return f"{self.column}: stability index {self.index:.3g}, p {self.p_value:.2g}"
 
     def _facts(self) -> dict[str, Any]:
-        """All facts as plain data, a record for each value."""
+        """Return all facts as plain data, a record for each value."""
         table = self._columns()
         rows = zip(*table.values(), strict=True)
         facts = {name: _plain(getattr(self, name)) for name in _COLUMN_FACTS}

@@ -58,7 +58,7 @@ OUTPUTS = ("default", "pandas", "polars")
 
 
 def learned_hints(cls: type) -> dict[str, Any]:
-    """The attributes that a fit of an estimator leaves, and their types, as it declares them."""
+    """Return the attributes that a fit leaves, and their types, as the class declares them."""
     hints: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         if base.__module__.partition(".")[0] in ("sklearn", "abc", "builtins"):
@@ -74,7 +74,7 @@ def is_learned(name: str) -> bool:
 
 
 def _are_named(value: Any) -> bool:
-    """Whether this is a list of (name, estimator) pairs."""
+    """Return whether this is a list of (name, estimator) pairs."""
     return (
         isinstance(value, list)
         and len(value) > 0
@@ -117,14 +117,14 @@ def _unpack_splitter(node: Any, where: str) -> Any:
 
 
 class EstimatorData(PlainData):
-    """Knows estimators beside what they are made of."""
+    """Estimators to plain values and back, beside the dataclasses that they learn."""
 
     def __init__(self, *classes: type) -> None:
         super().__init__(*classes)
         self._hints: dict[str, dict[str, Any]] = {}
 
     def hints(self, name: str) -> dict[str, Any]:
-        """What an estimator declares to learn; looking it up takes a while."""
+        """Return what an estimator declares to learn; looking it up takes a while."""
         if name not in self._hints:
             self._hints[name] = learned_hints(find_estimator(name))
         return self._hints[name]
@@ -226,7 +226,7 @@ class EstimatorData(PlainData):
         return parameters
 
     def _unpack_named(self, pair: Any, where: str) -> tuple[str, Any]:
-        """A name and an estimator."""
+        """Return a name and an estimator."""
         if not isinstance(pair, tuple) or len(pair) != 2 or type(pair[0]) is not str:
             raise ModelFileError(f"{where} is not a list of names and estimators.")
         return pair[0], self.unpack(pair[1], BaseEstimator, where)
