@@ -162,7 +162,7 @@ max_categories, grid_limit :
             )
             self._votes = vote, binned
             if self.oob_score:
-                self._score(records, vote)
+                self._score(records, first, vote)
         whole = binned.coarse.counts
         return self._combine(binned, [t if t.totals.any() else whole for t in tables])
 
@@ -201,13 +201,18 @@ max_categories, grid_limit :
     def _member_output(self) -> MemberOutput:
         return "probability" if self.voting == "soft" else "vote"
 
-    def _score(self, records: Records[CodedRows], vote: Any) -> None:
+    def _score(self, records: Records[CodedRows], first: FirstPass, vote: Any) -> None:
         """Store the out-of-bag votes in the order of the rows, and their accuracy."""
-        parts = zip(*records.each(partial(_vote_on_rows, vote)), strict=True)
-        proba, y, weight, row_ids = map(np.concatenate, parts)
-        warn_of_unjudged(proba, "in every bag", 5)
+        n_rows, room, stop = first.summary.n_rows, first.source.storage, 0
+        proba = room.empty((n_rows, len(first.summary.labels)), np.float64)
+        y, weight, row_ids = np.empty((3, n_rows))
+        for part in records.each(partial(_vote_on_rows, vote)):
+            here = slice(stop, stop + len(part[0]))
+            proba[here], y[here], weight[here], row_ids[here] = part
+            stop = here.stop
+        warn_of_unjudged(proba, "in every bag", 7)
         order = np.argsort(row_ids)
-        self._set_oob(proba[order], y[order], weight[order])
+        self._set_oob(room.take(proba, order), y[order], weight[order])
 
     def _calibration_method(self, node: Node | None = None) -> str:  # noqa: ARG002
         return str(self.calibration) if self.bootstrap else "none"

@@ -184,7 +184,7 @@ class RandomForestClassifier(OutOfBagMixin, TableClassifier):
         forest = self._grow(table, coders, len(summary.labels))
         if self.oob_score:
             proba = self._out_of_bag_proba(forest, table.codes.T, table.row_ids)
-            warn_of_unjudged(proba, "drawn by every tree", 4)
+            warn_of_unjudged(proba, "drawn by every tree", 6)
             self._set_oob(proba, table.y, table.weight)
         return forest
 

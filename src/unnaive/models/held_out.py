@@ -164,9 +164,9 @@ class OutOfBagMixin:
     ) -> None:
         """Store the out-of-bag probabilities of all rows, and their accuracy."""
         judged = ~np.isnan(proba[:, 0])
-        correct, whole = proba[judged].argmax(axis=1) == y[judged], float(weight[judged].sum())
+        correct, whole = judged & (proba.argmax(axis=1) == y), float(weight[judged].sum())
         self.oob_decision_function_ = proba
-        self.oob_score_ = float(weight[judged] @ correct) / whole if whole else np.nan
+        self.oob_score_ = float(weight[correct].sum()) / whole if whole else np.nan
 
     def _check_oob(self) -> None:
         """Check what a file holds."""
