@@ -117,7 +117,7 @@ def expression(rng: np.random.Generator, n: int, depth: int = 2) -> Any:
         stack = NaiveBayesStack(table(rng, n * len(names)))
         return ensemble(rng, (stack,), names, n)
     if kind == 3:
-        shape = MixtureStructure.of(tuple(rng.integers(1, 4, rng.integers(1, 3)).tolist()), n)
+        shape = MixtureStructure(tuple(rng.integers(1, 4, rng.integers(1, 3)).tolist()), n)
         return GatedMixture(shape, table(rng, shape.n_units), counts(shape.n_units))
     if kind == 4:
         return trees(n)[rng.integers(0, 4)]

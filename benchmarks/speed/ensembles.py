@@ -140,7 +140,7 @@ def mixture_rows() -> Iterator[Row]:
     slots, weight = (codes + 1).astype(np.uint16), np.ones(n)
     coders = HierarchicalMixtureClassifier(n_sweeps=1).fit(table.head(1000), y[:1000]).coders_
     for layers in ((4,), (2, 2)):
-        shape = MixtureStructure.of(layers, 2)
+        shape = MixtureStructure(layers, 2)
         counters = counters_of(initial_table(shape, coders, 0.01, 0))
         given = (slots, y, weight, shape.net, 0.1, 0.1, 10, 0.0, counters, counters)
         taken = cpu_seconds(7, partial(kernels.sweep, *given))

@@ -48,12 +48,6 @@ def test_evidence_adds_up_to_the_plain_reading(seed):
     model = model_of(seed)
     why, expected = model.evidence(ROWS), plain(model, ROWS)
     np.testing.assert_allclose(why.probabilities(), expected, atol=1e-9)
-    _, order, weights = why.top(3)
-    best = expected.argmax(axis=1)[:, None]
-    rows = np.arange(len(ROWS))[:, None]
-    sure = np.diff(np.sort(expected, axis=1)[:, -2:]).ravel() > 1e-9
-    assert (weights == why.weights()[1][rows, order, best])[sure].all()
-    assert (np.diff(np.abs(weights)) <= 0).all()
 
 
 @some

@@ -31,7 +31,7 @@ def parity(bits):
 def twin_of(model, X, y, weights):
     """The twin, with the same noise, after the same visits."""
     seed = int(np.random.RandomState(model.random_state).randint(2**31 - 1))
-    shape = MixtureStructure.of(tuple(model.layers), len(model.classes_))
+    shape = MixtureStructure(tuple(model.layers), len(model.classes_))
     noise = initial_table(shape, model.coders_, model.noise, seed)
     units = shape.models()
 

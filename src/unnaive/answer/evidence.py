@@ -109,33 +109,6 @@ class Evidence(Facts):
             out[:, [terms.index(term) for term in own]] += share[:, None, None] * weights
         return terms, out
 
-    def top(
-        self, n: int, target_class: int | NDArray[np.intp] | None = None
-    ) -> tuple[list[Any], NDArray[np.intp], NDArray[np.float64]]:
-        """Return the n terms with the strongest weights of evidence about a class, for every row.
-
-        Parameters
-        ----------
-        n : int
-        target_class : int, array of shape (rows,) or None, default=None
-            Number of the class; None is the most probable one of each row.
-
-        Returns
-        -------
-        terms : list
-            The terms of `weights`.
-        order : array of shape (rows, n)
-            Positions of the strongest terms, the strongest first.
-        weights : array of shape (rows, n)
-            Their weights.
-        """
-        chosen = self.total().argmax(axis=1) if target_class is None else target_class
-        chosen = np.broadcast_to(chosen, len(self))[:, None, None]
-        terms, every = self.weights()
-        weights = np.take_along_axis(every, chosen, axis=2)[:, :, 0]
-        order = np.argsort(-np.abs(weights), axis=1, kind="stable")[:, :n]
-        return terms, order, np.take_along_axis(weights, order, axis=1)
-
     # Tables -------------------------------------------------------------------------------------
 
     @property

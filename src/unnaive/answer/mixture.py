@@ -76,35 +76,27 @@ class MixtureStructure:
     layers : tuple of int
         Children of every gate of each layer.
     n_classes : int
-    first, width : arrays of shape (gates,)
-        First child of each gate, and how many it has.
     """
 
     layers: tuple[int, ...]
     n_classes: int
-    first: NDArray[np.intp]
-    width: NDArray[np.intp]
-
-    @classmethod
-    def of(cls, layers: tuple[int, ...], n_classes: int) -> MixtureStructure:
-        first: list[int] = []
-        width: list[int] = []
-        nodes, level = 1, 1
-        for branches in layers:
-            first += [nodes + k * branches for k in range(level)]
-            width += [branches] * level
-            level *= branches
-            nodes += level
-        return cls(layers, n_classes, np.array(first, np.intp), np.array(width, np.intp))
 
     def check(self) -> None:
-        """Check that gates and children follow from the layers."""
+        """Check the layers and the number of classes."""
         check_layers(self.layers)
         expect(self.n_classes > 0, "there are no classes.")
-        expect(len(self.layers) <= self.n_gates, f"{self.n_gates} gates are fewer than layers.")
-        same = MixtureStructure.of(self.layers, self.n_classes)
-        right = np.array_equal((self.first, self.width), (same.first, same.width))
-        expect(right, "first and width do not match the layers.")
+
+    @property
+    def width(self) -> NDArray[np.intp]:
+        """Number of children of each gate."""
+        gates = np.cumprod((1, *self.layers[:-1]))
+        return np.repeat(np.array(self.layers, np.intp), gates)
+
+    @property
+    def first(self) -> NDArray[np.intp]:
+        """First child of each gate: children of one gate follow those of the gate before."""
+        width = self.width
+        return np.cumsum(width) - width + 1
 
     @property
     def net(self) -> Net:
@@ -113,7 +105,7 @@ class MixtureStructure:
 
     @property
     def n_gates(self) -> int:
-        return len(self.first)
+        return sum(math.prod(self.layers[:k]) for k in range(len(self.layers)))
 
     @property
     def n_experts(self) -> int:
@@ -129,14 +121,15 @@ class MixtureStructure:
 
     def models(self) -> list[NDArray[np.intp]]:
         """Return the units of every model: gates in order, then experts."""
-        gates = [np.arange(f, f + w) - 1 for f, w in zip(self.first, self.width, strict=True)]
+        ends = np.cumsum(self.width)
+        gates = np.split(np.arange(ends[-1]), ends[:-1])
         classes = self.n_gate_units + self.n_experts * np.arange(self.n_classes)
         return gates + [classes + e for e in range(self.n_experts)]
 
     def children(self, gate: int) -> list[str]:
         """Return the names of a gate's children."""
-        nodes = range(int(self.first[gate]), int(self.first[gate] + self.width[gate]))
-        return [self.name(node) for node in nodes]
+        first = int(self.first[gate])
+        return [self.name(node) for node in range(first, first + int(self.width[gate]))]
 
     def name(self, node: int) -> str:
         """Name of a gate or an expert."""
@@ -145,11 +138,9 @@ class MixtureStructure:
 
     def experts_below(self) -> list[NDArray[np.intp]]:
         """Return the experts below every node, gates first."""
-        gates = self.n_gates
-        below = [np.empty(0, np.intp)] * gates + [np.array([e]) for e in range(self.n_experts)]
-        for g in reversed(range(gates)):
-            nodes = range(self.first[g], self.first[g] + self.width[g])
-            below[g] = np.concatenate([below[node] for node in nodes])
+        below = []
+        for k in range(len(self.layers) + 1):  # gates of a level share the experts equally
+            below += np.split(np.arange(self.n_experts), math.prod(self.layers[:k]))
         return below
 
     def __repr__(self) -> str:

@@ -204,7 +204,7 @@ class HierarchicalMixtureClassifier(TableClassifier, RuledEstimator):
         counts = self._set_first_pass(first)
         with self._read_rows(first.source, first.summary.labels, counts) as rows:
             self.layers_, self.growth_ = self._choose_layers(rows)
-            shape = MixtureStructure.of(self.layers_, len(self.classes_))
+            shape = MixtureStructure(self.layers_, len(self.classes_))
             progress = Progress(
                 "training", self.n_sweeps, "sweeps", n_rows=first.summary.n_rows, step="sweep",
                 steps=self.n_sweeps, hook=self._hook,
@@ -255,7 +255,7 @@ class HierarchicalMixtureClassifier(TableClassifier, RuledEstimator):
                 summary = summary.announce(label_groups(read_target(classes))[0])
             counts: CountTable | None = self._set_first_pass(self._first_pass(source, summary))
             self.layers_, self.growth_, self.n_sweeps_ = layers, [], 0
-            shape = MixtureStructure.of(layers, len(self.classes_))
+            shape = MixtureStructure(layers, len(self.classes_))
             table = initial_table(shape, self.coders_, self.noise, self.seed_)
         else:
             shape, table = self.mixture_.shape, self.table_
@@ -357,7 +357,7 @@ class HierarchicalMixtureClassifier(TableClassifier, RuledEstimator):
         if held_out.all():
             return 0.0
         train, test = table.take(np.flatnonzero(~held_out)), table.take(np.flatnonzero(held_out))
-        shape = MixtureStructure.of(layers, len(self.classes_))
+        shape = MixtureStructure(layers, len(self.classes_))
         rows = _Rows(MemoryRecords([train]), float(train.weight.sum()))
         counters, _ = self._train(rows, shape)
         every = _rescale_every(counters, rows.weight, self.gamma)
