@@ -23,7 +23,7 @@ from unnaive import (
 from unnaive.counts.encoded_rows import _append_slots
 from unnaive.encode.grid import number_values
 from unnaive.encode.labels import groups_of, label_groups
-from unnaive.table.passes import ChangedRowsError
+from unnaive.table.records import ChangedRowsError
 
 MODELS = [
     NBTreeClassifier(random_state=0, cv=3, max_depth=1, max_categories=2),

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from unnaive.common.wording import printable, printable_lines
 
 if TYPE_CHECKING:
+    from unnaive.common.progress import Progress
     from unnaive.estimator import RowProgress
-    from unnaive.table.passes import Progress
 
 STEPS = 1000  # of a bar
 
@@ -81,7 +81,7 @@ def show_table(
 
 def count_rows(name: str, n_rows: int | None, bar: Bar | None) -> Progress:
     """Return a pass over rows whose progress a bar shows."""
-    from unnaive.table.passes import Progress
+    from unnaive.common.progress import Progress
 
     hook = None if bar is None else lambda rows: _show_facts(bar, rows.facts())
     return Progress(name, n_rows, hook=hook)

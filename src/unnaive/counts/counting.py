@@ -28,7 +28,7 @@ from unnaive.encode.grid import infinite_error, number_values
 from unnaive.encode.labels import label_groups
 from unnaive.table import Block, Column, Schema, Source
 from unnaive.table.columns import RawCodes
-from unnaive.table.passes import COUNTING
+from unnaive.table.records import COUNTING
 
 JOINT_COLUMNS = 4  # columns counted with one increment
 JOINT_ROWS = 1 << 20  # rows counted by one task

@@ -24,8 +24,7 @@ from unnaive.encode.coders import AnyCoder, coder_sizes, column_slots
 from unnaive.encode.hashing import LANE_BITS, LANES
 from unnaive.encode.labels import groups_of
 from unnaive.table import Block
-from unnaive.table.passes import changed_rows
-from unnaive.table.records import Storage, stretches
+from unnaive.table.records import Storage, changed_rows, stretches
 
 ROWS = 1 << 16  # rows of one task; fixed, so that sums never depend on the number of threads
 SAME = 1e-9  # relative difference of sums of weights that counts as none

@@ -22,7 +22,7 @@ from unnaive.table.columns import (
     code_dtype,
     is_missing,
 )
-from unnaive.table.passes import changed_rows
+from unnaive.table.records import changed_rows
 from unnaive.table.schema import FAMILY_WORDS
 
 

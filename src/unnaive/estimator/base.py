@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from unnaive.common.advice import silence
 from unnaive.common.checks import check_number, expect
+from unnaive.common.progress import FitProgress, Hook, reports_progress
 from unnaive.common.wording import size_words
 from unnaive.counts.counting import summarize
 from unnaive.counts.summary import (
@@ -36,10 +37,8 @@ from unnaive.counts.summary import (
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.labels import read_target
 from unnaive.estimator.advice import advise_on
-from unnaive.estimator.progress import FitProgress, reports_progress
 from unnaive.table import Schema, Source, open_table, scan_of
-from unnaive.table.passes import Hook
-from unnaive.table.scan import Scan
+from unnaive.table.scan import Scan, is_scanned
 
 LONGEST = 1000  # letters of a name
 # What scikit-learn and we keep in an estimator during a fit with callbacks.
@@ -259,8 +258,13 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     def _reporting(self, source: Source) -> Source:
         """A source whose passes callbacks hear of."""
         if self._progress is not None:
-            source.report_passes(self._progress.report_pass, self._progress.report_workers)
+            source.report_passes(self._progress.report_pass)
         return source
+
+    @staticmethod
+    def _reads_passes(X: Any) -> bool:
+        """Return whether rows are read from elsewhere, in passes that callbacks hear of."""
+        return is_scanned(X)
 
     @property
     def _hook(self) -> Hook | None:

@@ -36,7 +36,7 @@ from unnaive.living.distances import (
     with_margins,
 )
 from unnaive.table import Block, Column, Schema, Source, open_table, scan_of
-from unnaive.table.passes import COUNTING
+from unnaive.table.records import COUNTING
 
 MIN_INDEX = 0.1  # below this, a population stability index is commonly called no change
 MIN_LOSS = 0.03  # nats of log loss that a change of evidence must cost each row

@@ -30,7 +30,7 @@ from unnaive.living.periods import (
 from unnaive.models import NaiveBayesClassifier
 from unnaive.models.merge import learns_from_sums
 from unnaive.table import Block, Schema, Source, scan_of
-from unnaive.table.passes import COUNTING
+from unnaive.table.records import COUNTING
 from unnaive.table.source import MemorySource, as_frame
 
 __all__ = ["Timeline"]

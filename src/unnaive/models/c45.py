@@ -166,7 +166,7 @@ class C45Classifier(TreeClassifier):
         table = read_coded_table(first.source, coders, summary, first.class_factor)
         growing = Progress("growing and pruning", steps=0, hook=self._hook)
         tree = grow_c45(table, coders, len(summary.labels), self._options())
-        growing.reach(summary.n_rows)
+        growing.add(summary.n_rows)
         growing.finish()
         return tree
 

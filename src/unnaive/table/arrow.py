@@ -22,11 +22,11 @@ from unnaive.common.threads import in_order
 from unnaive.common.wording import listed
 from unnaive.table.block import Block, cut_target, keep_rows
 from unnaive.table.columns import read_labels, read_numeric
-from unnaive.table.passes import ANSWERING, CODING, COUNTING, PassSource, changed_rows
-from unnaive.table.records import Storage
+from unnaive.table.records import ANSWERING, CODING, COUNTING, Storage, changed_rows
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Column, Schema, refuse_duplicates
 from unnaive.table.source import (
+    PassSource,
     all_weights_zero,
     check_against,
     check_names,
@@ -264,7 +264,7 @@ class ArrowSource(PassSource):
     ) -> None:
         self.rows, self.reader = rows, reader
         self.storage, self.n_jobs = storage, n_jobs
-        self.n_rows, self.measured = rows.n_rows, rows.n_rows is not None
+        self.n_rows = rows.n_rows
 
     def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T], name: str = COUNTING) -> T:
         parts = self._visit(fn, name)

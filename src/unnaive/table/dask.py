@@ -18,11 +18,20 @@ import numpy as np
 from unnaive.table.arrow import BlockReader, no_rows
 from unnaive.table.block import Block
 from unnaive.table.output import Lines, answer_columns, first_answer, tabular
-from unnaive.table.passes import ANSWERING, CODING, COUNTING, PassSource
-from unnaive.table.records import FETCHING, Records, Releasing, Storage, log_pass, size_of
+from unnaive.table.records import (
+    ANSWERING,
+    CODING,
+    COUNTING,
+    FETCHING,
+    Records,
+    Releasing,
+    Storage,
+    log_pass,
+    size_of,
+)
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
-from unnaive.table.source import join_answers
+from unnaive.table.source import PassSource, join_answers
 
 R = TypeVar("R")
 T = TypeVar("T")

@@ -33,8 +33,6 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from unnaive.table.passes import CODING, check_same_number
-
 if TYPE_CHECKING:
     from unnaive.table.block import Block
     from unnaive.table.source import Source
@@ -43,8 +41,27 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 T = TypeVar("T")
 _log = logging.getLogger("unnaive")
+COUNTING, CODING, ANSWERING = "counting", "coding rows", "answering"  # what most passes do
 _SMALL = 1 << 16  # bytes that are not worth a file
 STRETCH = 1 << 16  # rows that are worked on at a time, where a step makes copies of them
+
+
+class ChangedRowsError(RuntimeError):
+    """Rows that are not what they were in an earlier pass."""
+
+
+def changed_rows(why: str) -> ChangedRowsError:
+    """Return the error, with what to do."""
+    return ChangedRowsError(
+        f"{why}: a source must give the same rows in every pass. Write them to a Parquet file that "
+        "nothing changes, and fit from that."
+    )
+
+
+def check_same_number(before: int, now: int) -> None:
+    """Raise if there are more or fewer rows than in an earlier pass."""
+    if before != now:
+        raise changed_rows(f"there were {before:,} rows in the first pass, and there are {now:,}")
 
 
 class Storage:

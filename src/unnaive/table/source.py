@@ -9,7 +9,9 @@ for one answer per row (`map`). Models that visit rows again and again have them
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -19,6 +21,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
+from unnaive.common.progress import STEPS, Hook, Progress
 from unnaive.table.block import Block, column_of, keep_rows
 from unnaive.table.columns import (
     Native,
@@ -26,8 +29,7 @@ from unnaive.table.columns import (
     describe_column,
     has_no_value,
 )
-from unnaive.table.passes import CODING, COUNTING, Hook, WorkerHook
-from unnaive.table.records import Storage, join_records
+from unnaive.table.records import CODING, COUNTING, Storage, check_same_number, join_records
 from unnaive.table.scan import ENGINES, FILES, Scan
 from unnaive.table.schema import (
     FAMILY_WORDS,
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 T = TypeVar("T")
+_log = logging.getLogger("unnaive")
 
 
 def join_answers(answers: Iterable[Any]) -> Any:
@@ -71,7 +74,7 @@ class Source(Protocol):
     may_change: bool
     """Whether rows are read anew in every pass, so that they may be others."""
 
-    def report_passes(self, hook: Hook | None, workers: WorkerHook | None = None) -> None:
+    def report_passes(self, hook: Hook | None) -> None:
         """What passes that read rows from elsewhere call on their way; see `Progress`."""
         ...
 
@@ -113,7 +116,7 @@ class MemorySource:
         self.block, self.schema = block, block.schema
         self.storage = Storage()
 
-    def report_passes(self, hook: Hook | None, workers: WorkerHook | None = None) -> None:
+    def report_passes(self, hook: Hook | None) -> None:
         """Rows in memory need no reading: there is nothing to report."""
 
     def reduce(
@@ -132,6 +135,42 @@ class MemorySource:
 
     def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:  # noqa: ARG002
         return fn(self.block)
+
+
+class PassSource:
+    """Base of sources that read their rows from elsewhere, in passes.
+
+    Attributes
+    ----------
+    n_rows : int or None
+        How many rows there are, where the source says so or a pass has counted them.
+    """
+
+    may_change = True
+    n_rows: int | None = None
+    _n_read: int | None = None  # rows of the first pass
+    _hook: Hook | None = None
+
+    def report_passes(self, hook: Hook | None) -> None:
+        """Have passes call a hook from now on; see `Progress`."""
+        self._hook = hook
+
+    def keep_away(self, fn: Any, add: Any, name: str = CODING) -> Any:  # noqa: ARG002
+        """Return None: records are brought here, unless a source of another kind says otherwise."""
+        return None
+
+    @contextmanager
+    def begin_pass(self, name: str) -> Iterator[Progress]:
+        """A new pass; all its rows are read when the context is left without an error."""
+        steps = None if self.n_rows is None else STEPS
+        progress = Progress(name, self.n_rows, steps=steps, hook=self._hook)
+        yield progress
+        progress.finish()
+        n_rows = round(progress.done)
+        if self._n_read is not None:
+            check_same_number(self._n_read, n_rows)
+        self.n_rows = self._n_read = n_rows
+        _log.info("%s", progress)
 
 
 def open_table(

@@ -19,11 +19,20 @@ from typing import Any, Generic, TypeVar
 from unnaive.table.arrow import BlockReader, block_rows, no_rows
 from unnaive.table.block import Block
 from unnaive.table.output import Lines, answer_table, first_answer, tabular
-from unnaive.table.passes import ANSWERING, CODING, COUNTING, ChangedRowsError, PassSource
-from unnaive.table.records import FETCHING, Records, Releasing, Storage, log_pass
+from unnaive.table.records import (
+    ANSWERING,
+    CODING,
+    COUNTING,
+    FETCHING,
+    ChangedRowsError,
+    Records,
+    Releasing,
+    Storage,
+    log_pass,
+)
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
-from unnaive.table.source import join_answers
+from unnaive.table.source import PassSource, join_answers
 
 R = TypeVar("R")
 T = TypeVar("T")
