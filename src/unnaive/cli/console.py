@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import sys
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
@@ -117,22 +116,3 @@ def progress(quiet: bool = False) -> Iterator[Bar]:
             shown.update(task, description=printable(what), completed=done, total=total)
 
         yield update
-
-
-@contextmanager
-def capture_warnings() -> Iterator[list[str]]:
-    """Collect the library's warnings about the table, each once."""
-    from unnaive.common.advice import UnnaiveWarning
-
-    texts: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UnnaiveWarning)
-        try:
-            yield texts
-        finally:
-            texts += dict.fromkeys(
-                str(one.message) for one in caught if issubclass(one.category, UnnaiveWarning)
-            )
-    for other in caught:
-        if not issubclass(other.category, UnnaiveWarning):
-            warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)

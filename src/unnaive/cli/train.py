@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import time
+import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +15,6 @@ import typer
 from unnaive.cli import options as opt
 from unnaive.cli.console import (
     bar_callback,
-    capture_warnings,
     print_error,
     progress,
     say,
@@ -86,6 +86,7 @@ def fit(
     -o loans.unv
     """
     from unnaive.cli.files import CsvOptions, check_writable, input_paths, read_rows, save_model
+    from unnaive.common.advice import UnnaiveWarning
 
     check_writable(out)
     estimator = make_estimator(model, settings or [], seed, jobs)
@@ -94,7 +95,8 @@ def fit(
     with input_paths(data) as paths, progress(quiet) as bar:
         rows = read_rows(paths, target, weight, drop, bar, CsvOptions(decimal, na_values))
         start = time.perf_counter()
-        with capture_warnings() as advice:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UnnaiveWarning)
             fitted, comparison = learn(model, estimator, rows, cv, seed, bar)
         seconds = time.perf_counter() - start
     if compact and hasattr(fitted, "compact"):
@@ -105,7 +107,7 @@ def fit(
         print_report(fitted, rows, comparison, seconds)
 
         say(f"\nwritten to {out}: {type(fitted).__name__}, {size_words(size)}")
-        for text in advice:
+        for text in dict.fromkeys(str(one.message) for one in caught):
             print_error(f"warning: {text}")
 
 

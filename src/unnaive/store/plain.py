@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.common.checks import check_hashes
+from unnaive.table.columns import as_objects
 
 CLASS = "is"  # the key under which an object names its class
 MOST_DEPTH = 100  # of brackets; models need 14, plus the models within them
@@ -89,8 +90,8 @@ class ArrayWriter:
     def _encode_array(self, array: NDArray[Any]) -> Any:
         if array.dtype.kind in RAW_KINDS:
             return {"$array": self._add(array)}
-        if array.dtype.kind == "O":
-            return {"$objects": [list(array.shape), self._encode_items(array.ravel().tolist())]}
+        if array.dtype.kind == "O" and array.ndim == 1:
+            return {"$objects": self._encode_items(array.tolist())}
         raise ModelFileError(f"an array of {array.dtype} cannot be stored; use astype(str).")
 
     def _add(self, array: NDArray[Any]) -> int:
@@ -235,23 +236,11 @@ def _read_text(reader: ArrayReader, node: Any, depth: int) -> list[str]:  # noqa
 
 
 def _read_objects(reader: ArrayReader, node: Any, depth: int) -> NDArray[Any]:
-    shape, items = node
-    values = reader.items(items, depth)
+    values = reader.items(node, depth)
     if any(isinstance(v, (list, np.ndarray)) for v in values):
         raise ModelFileError("the content has a list in an array of single values.")
-    if not is_shape(shape) or math.prod(shape) != len(values):
-        raise ModelFileError("the content has a list that does not fill its shape.")
-    out = np.empty(len(values), dtype=object)
-    for i, value in enumerate(values):  # an assignment at once would take tuples apart
-        out[i] = value
     check_hashes(values)
-    return out.reshape(shape)
-
-
-def is_shape(shape: Any) -> bool:
-    """Return whether this is the shape of an array, as JSON has it."""
-    right = isinstance(shape, list) and len(shape) <= 8
-    return right and all(type(n) is int and 0 <= n < 1 << 48 for n in shape)
+    return as_objects(values)
 
 
 def _read_scalar(reader: ArrayReader, node: Any, depth: int) -> Any:
