@@ -318,7 +318,8 @@ def describe_column(
         return Column(name, "categorical", _family_of_categories(column, name))
     if forced:
         return Column(name, "categorical", family_of(column, name))
-    family = "empty" if order else family_of(_as_numbers(column), name)
+    _check_type(column, name)
+    family = "empty" if order else family_of(column, name)
     return Column(name, natural_kind(family), family)
 
 
@@ -462,7 +463,7 @@ def read_numeric(column: Native, spec: Column) -> NDArray[np.float64]:
     """Values as contiguous float64, NaN where missing."""
     if spec.family == "level":
         return _read_levels(column, spec)
-    column = _as_numbers(_plain_numbers(column))
+    column = _plain_numbers(column)
     try:
         if isinstance(column, nw.Series):
             values = _numeric_series(column, spec)
@@ -503,26 +504,19 @@ def _plain_numbers(column: Native) -> Native:
     return column
 
 
-def _as_numbers(column: Native) -> Native:
-    """Periods of pandas as the moments when they begin, intervals as their middles, or the end
-    that they have; other columns as they are.
-    """
+def _check_type(column: Native, name: Any) -> None:
+    """Raise for periods and intervals of pandas, which are neither numbers nor text."""
     if not isinstance(column, nw.Series) or column.dtype != nw.Unknown:
-        return column
-    native = column.to_native()
-    if getattr(getattr(native, "type", None), "extension_name", "").startswith("pandas."):
-        native = native.to_pandas()  # in a table of Arrow, as pandas writes them to files
-    array: Any = getattr(native, "array", None)
-    if hasattr(array, "start_time"):
-        return np.asarray(array.start_time)
-    if not hasattr(array, "mid"):
-        return column
-    if array.dtype.subtype.kind not in "iuf":
-        return np.asarray(array.mid)
-    left, right = (np.asarray(end, dtype=np.float64) for end in (array.left, array.right))
-    with np.errstate(invalid="ignore"):  # of both infinite ends
-        middle = left + (right - left) / 2
-    return np.where(np.isinf(left), right, np.where(np.isinf(right), left, middle))
+        return
+    native: Any = column.to_native()
+    dtype = getattr(native, "dtype", None) or getattr(native, "type", None)
+    kind = str(getattr(dtype, "extension_name", dtype))
+    for word, fix in (("period", ".dt.to_timestamp()"), ("interval", ".array.mid")):
+        if word in kind:
+            raise ValueError(
+                f"column {name!r} holds {word}s of pandas ({kind}): make them categories by "
+                f".astype(str) or categorical_features=, or numbers by {fix}."
+            )
 
 
 def _numeric_series(column: nw.Series[Any], spec: Column) -> NDArray[Any]:

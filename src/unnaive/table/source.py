@@ -295,7 +295,12 @@ def check_names(expected: list[Any], columns: list[Any]) -> None:
 
 def _read_array(estimator: BaseEstimator, X: Any) -> NDArray[Any]:
     if isinstance(X, np.ma.MaskedArray):
-        X = _without_mask(X)
+        if np.ma.getmaskarray(X).any():
+            raise ValueError(
+                "X is a masked array: mark masked values as missing, by X.astype(float)."
+                "filled(numpy.nan) or X.astype(object).filled(None)."
+            )
+        X = X.data
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM" and X.ndim == 2:
         return X
     if type(X) is np.ndarray and X.dtype.kind in "biuf" and X.ndim == 2 and X.size:
@@ -312,15 +317,6 @@ def _read_array(estimator: BaseEstimator, X: Any) -> NDArray[Any]:
         input_name="X",
     )
     return array
-
-
-def _without_mask(X: Any) -> Any:
-    """A masked array as a plain one, missing where it is masked; others would forget the mask."""
-    kind = X.dtype.kind
-    nothing = np.nan if kind in "iuf" else "NaT" if kind in "mM" else None
-    values = X.data.astype(np.float64 if kind in "iu" else X.dtype if nothing else object)
-    values[np.ma.getmaskarray(X)] = nothing
-    return values
 
 
 def _rows_of_objects(rows: Any) -> Any:
