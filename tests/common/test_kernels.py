@@ -143,6 +143,15 @@ def test_a_full_disk_is_no_error(run, monkeypatch):
     assert "No space left on device" in warning
 
 
+def test_a_kernel_without_a_source_is_compiled_in_each_process(run, tmp_path):
+    module = MODULE + "del globals()['__file__']\n"
+    for _ in range(2):
+        result, hits, (warning,) = run(module)
+        assert (result, hits) == ([4.0, 7], 0)
+        assert "cannot be cached" in warning
+    assert not [*tmp_path.rglob("*.kernel")]
+
+
 def test_literal_numbers_do_not_compile_a_kernel_again(tmp_path, monkeypatch):
     monkeypatch.setattr(kernels, "cache_folder", lambda: tmp_path)
 

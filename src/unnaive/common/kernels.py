@@ -116,10 +116,10 @@ class KernelCache(NullCache):  # type: ignore[misc]
         target_context.refresh()
         here = cache_folder(), target_context.codegen().magic_tuple()
         for folder, target in filter(None, (shipped_folder(), here)):
-            path = self._path(folder, sig, target)
             try:
+                path = self._path(folder, sig, target)
                 compiled = _unpack(path.read_bytes(), target_context)
-            except OSError:  # most often there is no such file
+            except OSError:  # no such file, or no source to tell its name
                 continue
             except Exception as error:  # unpickling damaged bytes may raise anything
                 _warn(f"{path} is damaged ({type(error).__name__}: {error})")
@@ -133,17 +133,17 @@ class KernelCache(NullCache):  # type: ignore[misc]
         """Keep the machine code, if that is possible."""
         if cres.library.has_dynamic_globals:
             return
-        path = self._path(cache_folder(), sig, cres.codegen.magic_tuple())
         parts = list(cres._reduce())
         parts[6] = ""  # the types of all variables as text, for people who look for an error
         payload = dumps(parts)
         try:
+            path = self._path(cache_folder(), sig, cres.codegen.magic_tuple())
             path.parent.mkdir(parents=True, exist_ok=True)
             with replacing(path, durable=False) as file:
                 file.write(hashlib.sha256(payload).digest() + payload)
             files_used.add(path.name)
         except OSError as error:
-            _warn(f"{path.parent} cannot be written to ({error.strerror})")
+            _warn(f"{error.filename or cache_folder()}: {error.strerror}")
 
     def _path(self, folder: Path, sig: Any, target: tuple[str, ...]) -> Path:
         name = f"{self.function.__module__}.{self.function.__qualname__}"
@@ -165,7 +165,7 @@ def stamp(names: dict[str, Any]) -> str:
     modules of all kernels that it imports.
     """
     if id(names) not in _stamps:
-        parts = [*map(repr, VERSIONS), Path(names["__file__"]).read_text()]
+        parts = [*map(repr, VERSIONS), Path(names.get("__file__", "")).read_text("utf-8")]
         for name, value in sorted(names.items()):
             if name.startswith("__"):  # among them the path of the module
                 continue

@@ -362,10 +362,9 @@ class AdditiveEstimator(TableEstimator):
         -----
         Byte for byte the fit of the other rows, with these exceptions: normal densities agree to
         1e-12; weights that are not sums of powers of two leave sums within 1e-9; a column of
-        numbers of which more than
-        ``grid_limit`` differed stays in the cells that it had, of which only those without rows
-        go; and a column of text declared as categories, without a value left, is as one that was
-        not declared.
+        numbers of which more than ``grid_limit`` differed stays in the cells that it had, of which
+        only those without rows go; and a column of text declared as categories, without a value
+        left, is as one that was not declared.
         """
         self._check_parameters()
         sums = self._sums_to_change("made to forget rows")
