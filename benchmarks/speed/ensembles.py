@@ -142,7 +142,7 @@ def mixture_rows() -> Iterator[Row]:
     for layers in ((4,), (2, 2)):
         shape = MixtureStructure(layers, 2)
         counters = counters_of(initial_table(shape, coders, 0.01, 0))
-        given = (slots, y, weight, shape.net, 0.1, 0.1, 10, 0.0, counters, counters)
+        given = (slots, y, weight, shape.net, 0.1, 0.1, 26, 0.0, counters, counters)
         taken = cpu_seconds(7, partial(kernels.sweep, *given))
         name = "-".join(str(b) for b in ((1, *layers) if len(layers) == 1 else layers))
         yield Row(
