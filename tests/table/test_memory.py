@@ -13,8 +13,8 @@ import pytest
 # Bytes of memory for each row: labels, out-of-bag votes, the rows of nodes of trees, and tables of
 # densities, which do not grow with rows (so few as here make them look large).
 KEPT = {
-    "nbtree": 36, "flexible": 40, "c45": 0, "boosted": 0,
-    "bagged": 32, "mixture": 16, "mixture_batch": 0, "latent": 8,
+    "nbtree": 36, "flexible": 40, "c45": 80, "boosted": 0,
+    "bagged": 44, "mixture": 32, "mixture_batch": 0, "latent": 8,
 }  # fmt: skip
 # More: some array is not in a file. Blocks on their way, which differ from run to run, take some.
 MOST = {name: 18.0 + own for name, own in KEPT.items()}
@@ -118,4 +118,4 @@ def test_rows_are_not_held_in_memory_beyond_the_limit(held):
     """Naive Bayes holds no rows, but blocks on their way. The file has 19 bytes a row."""
     assert held["nb"] < 15.0
     assert {name: held[name] for name in MOST if held[name] >= held["nb"] + MOST[name]} == {}
-    assert held["free"] > held["boosted"] + 15.0  # rows that are held would be seen
+    assert held["free"] > held["boosted"] + 8.0  # rows that are held would be seen
