@@ -175,20 +175,6 @@ class CodedRows:
         codes, groups = self.joint.codes[:, part], self.groups[part]
         kernels.count_cells(codes, self.joint.starts, groups, n_groups, weight, out)
 
-    def distinct(self, n_groups: int) -> CodedRows:
-        """Rows that are equal, class and all, as one with their weight; numbered from 0.
-
-        The same rows where columns do not share one code, or where that would not make them few.
-        """
-        n_cells = int(self.joint.starts[-1])
-        if len(self.joint.runs) != 1 or 8 * n_cells * n_groups > self.n_rows:
-            return self
-        weight = np.ones(self.n_rows) if self.weight is None else self.weight
-        counts = self.count(slice(0, self.n_rows), n_groups, weight).reshape(n_cells, n_groups)
-        cells, groups = np.nonzero(counts)
-        codes = cells[None].astype(self.joint.codes.dtype)
-        return CodedRows(replace(self.joint, codes=codes), groups, counts[cells, groups], None)
-
     def take(self, rows: NDArray[np.intp], storage: Storage) -> CodedRows:
         """The rows at some places; all where there are as many."""
         if len(rows) == self.n_rows:
