@@ -40,7 +40,8 @@ def tables() -> Iterator[tuple[Any, NDArray[Any], NDArray[np.float64] | None]]:
         X[:, 1] = rng.integers(0, 9, 400) + y
         X[:, 2] = np.where(np.arange(400) % 10, rng.normal(size=400), np.nan)
         X[:, 3:5] = np.array(list("abcd"))[(y[:, None] + rng.integers(0, 3, (400, 2))) % 4]
-        X[:, 5] = rng.integers(0, 300, 400).astype(str)  # codes of two bytes
+        # Codes of one byte in the first table, of two in the second.
+        X[:, 5] = rng.integers(0, 5 if n_classes == 2 else 300, 400).astype(str)
         yield X, y, None if n_classes == 2 else rng.random(400) + 0.5
     X = rng.normal(size=(70_000, 3))  # more numbers than a grid has cells
     X[:, 2] = X[:, 2].round(2)
