@@ -35,7 +35,7 @@ from unnaive import (
     report,
 )
 from unnaive.explain import waterfall_of
-from unnaive.explain.report.panels import PageRows
+from unnaive.explain.report.panels import page_values
 from unnaive.explain.report.payload import coders_of
 from unnaive.explain.report.quality import rule_data
 from unnaive.table import open_table
@@ -87,7 +87,7 @@ def as_page_rows(model, table):
     """Rows of a table as the page's scorer takes them."""
     block = model._open(table).map(lambda block: block)
     coders = coders_of(model.answer_.root)
-    return [as_row(row) for row in zip(*PageRows.of(block, coders).values, strict=True)]
+    return [as_row(row) for row in zip(*page_values(block, coders), strict=True)]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)

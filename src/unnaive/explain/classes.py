@@ -23,8 +23,6 @@ from unnaive.explain.model import (
 )
 from unnaive.table.columns import as_objects
 
-LEAST_WORTH = 0.01  # evidence times frequency that is worth naming
-
 
 class TypicalValue(NamedTuple):
     """A value that is typical of a label: its weight of evidence against the label's siblings."""
@@ -242,6 +240,7 @@ def distinguishing_values(
         the value with the label; what might be chance is left out.
     """
     among = np.arange(len(facts.labels)) if siblings is None else siblings
+    least = 0.01  # evidence times frequency that is worth naming
     prior = facts.log_prior[among]
     prior_share = np.exp(prior - prior.max()) if label is None else (among == label).astype(float)
     ranked = []
@@ -252,7 +251,7 @@ def distinguishing_values(
             attribute.distribution()[:, among] * np.minimum(weights - reach, CERTAIN) * prior_share
         )
         v, k = np.unravel_index(int(worth.argmax()), worth.shape)
-        if worth[v, k] > LEAST_WORTH * prior_share.sum():
+        if worth[v, k] > least * prior_share.sum():
             name = facts.names[among[k]]
             typical = TypicalValue(attribute.name, attribute.values[v], name, float(weights[v, k]))
             ranked.append((float(worth[v, k]), typical))

@@ -20,12 +20,6 @@ from unnaive.explain.quality import labelled_rows
 from unnaive.explain.rows import chunks, feature_names
 from unnaive.table.block import KeptBlock
 
-# Redundant columns are looked for on so many rows, among so many of the most important columns.
-COMPARED_ROWS, COMPARED_COLUMNS = 50_000, 20
-REPEATED = 0.75  # share of a column's information that another one has too
-LEAST = 0.005  # nats of information about the class below which nothing is worth a remark
-LARGEST_TABLE = 1 << 22  # cells of the counts of a pair
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Importance(Facts):
@@ -163,22 +157,24 @@ def _redundant(
     part = read.find(None)
     if part.role != "model" or not part.direct or block.n_rows == 0:
         return tuple(notes)
-    at = np.unique(np.linspace(0, block.n_rows - 1, COMPARED_ROWS).astype(np.intp))
+    # Of at most 50,000 rows, among the 20 most important columns.
+    at = np.unique(np.linspace(0, block.n_rows - 1, 50_000).astype(np.intp))
     block, groups = block.take(at), groups[at]
     slots: dict[int, NDArray[Any]] = {}
-    for j in np.argsort(-evidence, kind="stable")[:COMPARED_COLUMNS].tolist():
+    for j in np.argsort(-evidence, kind="stable")[:20].tolist():
         term = part.scorer.terms[j]
         if isinstance(term, TableTerm) and evidence[j] > 0:
             slots[j] = column_slots(block, j, term.coder).astype(np.intp)
     alone = {j: _information(codes, groups) for j, codes in slots.items()}
     best = dict.fromkeys(alone, 0.0)
-    for a, b in combinations((j for j in alone if alone[j] >= LEAST), 2):
+    # Fewer nats about the class are not worth a remark.
+    for a, b in combinations((j for j in alone if alone[j] >= 0.005), 2):
         width = int(slots[b].max()) + 1
-        if (int(slots[a].max()) + 1) * width * (int(groups.max()) + 1) > LARGEST_TABLE:
+        if (int(slots[a].max()) + 1) * width * (int(groups.max()) + 1) > 1 << 22:
             continue
         common = alone[a] + alone[b] - _information(slots[a] * width + slots[b], groups)
         for j, other in ((a, b), (b, a)):
-            if common > max(best[j], REPEATED * alone[j]):
+            if common > max(best[j], 0.75 * alone[j]):
                 best[j] = common
                 notes[j] = f"counted twice with {read.schema.label(other)}"
     return tuple(notes)

@@ -47,16 +47,12 @@ from unnaive.table.columns import as_objects
 
 State = Literal["missing", "value", "unseen"]
 Role = Literal["model", "node", "round", "bag", "gate", "expert", "forest", "pool", "summary"]
-JEFFREYS = 0.5  # pseudo-count of the prior of a credible interval
-LAST_TIME = 9.2e18  # microseconds, within 64 bits
 # Why a column has no evidence.
-NO_VALUE = "the training rows have no value there"
 UNCUT = (
     "numbers that are not cut, because no cut tells classes apart by enough to pay for itself in "
     "description length (MDL); numeric='frequency' keeps intervals anyway, and "
     "UnnaiveBayesClassifier finds weak effects and those of two columns together"
 )
-ALIKE = "all values are treated alike"
 BY_ROW = (
     "what a value says depends on the other values of its row; explain_rows shows it row by row, "
     "importance_of how much the column counts"
@@ -201,8 +197,9 @@ def _(node: EvidenceTable, labels: NDArray[Any]) -> Parts:
     direct = not node.boosted and not node.is_calibrated and not node.edits
     weight = np.nan if counts is None else float(counts.totals.sum())
     factors = _factors(node) * (1.0 if node.rounds is None else node.rounds)
-    given = (node.scorer, counts, weight, direct, factors, node.errors)
-    part = Part("naive Bayes", "model", labels, *given)
+    part = Part(
+        "naive Bayes", "model", labels, node.scorer, counts, weight, direct, factors, node.errors
+    )
     return Parts((part.name,), lambda _: part)
 
 
@@ -336,6 +333,23 @@ def find_label(labels: NDArray[Any], label: Any, parameter: str) -> int:
 # Evidence by value -------------------------------------------------------------------------------
 
 
+def _evidence_columns(
+    name: str,
+    values: Sequence[str],
+    labels: Sequence[str],
+    weights: NDArray[np.float64],
+    known: Sequence[NDArray[np.float64]],
+) -> Columns:
+    """Return a line for each value and label: evidence, its limits, rows and shares."""
+    names = ("evidence", "low", "high", "rows", "share")
+    return {
+        "column": [name] * weights.size,
+        "value": [value for value in values for _ in labels],
+        "class": list(labels) * len(values),
+        **{n: array.ravel() for n, array in zip(names, (weights, *known), strict=True)},
+    }
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AttributeEvidence(Facts):
     """Evidence of the values of one column.
@@ -415,17 +429,8 @@ class AttributeEvidence(Facts):
         return density_shares(self.shares[0], self.shares[1:])
 
     def _columns(self) -> Columns:
-        n_labels = len(self.labels)
-        return {
-            "column": [self.name] * (len(self) * n_labels),
-            "value": [value for value in self.values for _ in self.labels],
-            "class": list(self.labels) * len(self),
-            "evidence": self.weights.ravel(),
-            "low": self.low.ravel(),
-            "high": self.high.ravel(),
-            "rows": self.counts.ravel(),
-            "share": self.shares.ravel(),
-        }
+        known = (self.low, self.high, self.counts, self.shares)
+        return _evidence_columns(self.name, self.values, self.labels, self.weights, known)
 
     def _title(self) -> str:
         if self.reason:
@@ -508,20 +513,9 @@ class PairEvidence(Facts):
         return shown[0], shown[1]
 
     def _columns(self) -> Columns:
-        first, second = self.values
-        n_labels, cells = len(self.labels), len(first) * len(second)
-        unknown = np.full(cells * n_labels, np.nan)
-        both = [f"{a}, {b}" for a in first for b in second]
-        return {
-            "column": [self.name] * (cells * n_labels),
-            "value": [value for value in both for _ in range(n_labels)],
-            "class": list(self.labels) * cells,
-            "evidence": self.weights.ravel(),
-            "low": unknown,
-            "high": unknown,
-            "rows": unknown,
-            "share": unknown,
-        }
+        unknown = np.full(self.weights.shape, np.nan)
+        both = [f"{a}, {b}" for a in self.values[0] for b in self.values[1]]
+        return _evidence_columns(self.name, both, self.labels, self.weights, (unknown,) * 4)
 
     def _title(self) -> str:
         first, second = self.values
@@ -670,11 +664,11 @@ def _attribute(part: Part, schema: Schema, j: int, level: float) -> AttributeEvi
 def _reason(part: Part, column: Column, term: TableTerm | None) -> str:
     """Return why a column has no evidence."""
     if column.kind == "empty":
-        return NO_VALUE
+        return "the training rows have no value there"
     if part.counts is None and not any(term is not None for term in part.scorer.terms):
         return BY_ROW
     uncut = term is not None and isinstance(term.coder, Bins) and term.coder.size == 1
-    return UNCUT if uncut else ALIKE
+    return UNCUT if uncut else "all values are treated alike"
 
 
 def _table(part: Part, column: Column, j: int, term: TableTerm, level: float) -> tuple[Any, ...]:
@@ -777,8 +771,8 @@ def _log_reach(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the distance from a log probability to the limits of its posterior."""
     counts = np.maximum(counts, 0.0)  # differences of real weights may round below zero
-    have = counts + JEFFREYS
-    lack = np.maximum(counts.sum(axis=0) - counts, 0.0) + JEFFREYS
+    have = counts + 0.5  # Jeffreys' prior
+    lack = np.maximum(counts.sum(axis=0) - counts, 0.0) + 0.5
     estimate = np.log(have / (have + lack)) if given is None else given
     low = np.log(betaincinv(have, lack, (1.0 - level) / 2.0))
     high = np.log(betaincinv(have, lack, (1.0 + level) / 2.0))
@@ -802,7 +796,8 @@ def _natural(numbers: NDArray[np.float64], column: Column) -> tuple[Any, ...]:
     if family == "level":
         return tuple(levels_at(numbers, column))
     if family in ("time", "duration"):
-        numbers = np.clip(numbers, -LAST_TIME, LAST_TIME)  # points beyond a density's ends
+        # Points beyond a density's ends still fit into 64 bits of microseconds.
+        numbers = np.clip(numbers, -9.2e18, 9.2e18)
     if family == "time":
         return tuple(np.datetime64(int(n), "us") for n in numbers)
     if family == "duration":

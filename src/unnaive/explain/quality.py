@@ -37,8 +37,6 @@ from unnaive.table.scan import Scan
 from unnaive.table.source import read_weight
 
 MAX_ROWS = 5_000_000  # from which curves are made; of more rows, a random sample
-MAX_NUMBERS = 1 << 27  # probabilities of a sample
-OTHER_LABELS = "(unknown class)"  # of rows that are not in memory: all that the model does not know
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -270,7 +268,7 @@ class PredictedRows:
 
     def _limited(self) -> PredictedRows:
         """Return the same with a sample that is drawn by one share and small enough."""
-        share, most = self.share, min(MAX_ROWS, MAX_NUMBERS // self.p.shape[1])
+        share, most = self.share, min(MAX_ROWS, (1 << 27) // self.p.shape[1])  # at most 1 GiB
         while np.count_nonzero(self.draws < share) > most:
             share /= 2
         drawn = self.draws < share
@@ -285,7 +283,7 @@ class PredictedRows:
         classes, confusion = answer.classes, self.sums.confusion
         refuse_strange_labels(confusion[:-1].any(), Labels(classes), ["other labels"])
         if confusion[-1].any():
-            classes = as_objects([*classes.tolist(), OTHER_LABELS])
+            classes = as_objects([*classes.tolist(), "(unknown class)"])
         else:
             confusion = confusion[:-1, :-1]
         sums = replace(self.sums, confusion=confusion)

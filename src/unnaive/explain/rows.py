@@ -27,16 +27,15 @@ from unnaive.explain.model import (
     read_model,
 )
 from unnaive.explain.trees import path_to
-from unnaive.table import Block, Column, Schema
+from unnaive.table import Block, Schema
 from unnaive.table.block import KeptBlock
 from unnaive.table.columns import as_objects, is_missing
 from unnaive.table.output import Lines, Tabular
 from unnaive.table.records import taken
 
 CELLS = 1 << 22  # numbers of evidence that are held at a time
-FIRST = 64  # rows that are explained at once, whatever they hold
 Coder: TypeAlias = Bins | Categories | None
-Texts: TypeAlias = tuple[NDArray[np.intp], list[str]]  # which text each row has, and the texts
+Texts: TypeAlias = NDArray[np.object_]  # of each row
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -232,8 +231,8 @@ def explain_rows(
 
 def chunks(answer: Answer, block: KeptBlock) -> Iterator[tuple[slice, KeptBlock]]:
     """Yield the rows of a block in chunks whose evidence fits in memory."""
-    size = FIRST
-    if block.n_rows > FIRST:
+    size = 64  # rows, whatever they hold
+    if block.n_rows > size:
         size = max(1, CELLS // _count_numbers(answer.evidence(block.slice(0, 1))))
     for start in range(0, block.n_rows, size):
         yield slice(start, start + size), block.slice(start, start + size)
@@ -257,21 +256,21 @@ def feature_names(schema: Schema, names: Sequence[Any]) -> tuple[str, ...]:
 def _explanations(answer: Answer, block: Block) -> list[Explanation]:
     kept, schema, explanations = KeptBlock(block), block.schema, []
     tree, coders = answer.tree, _coders(answer)
+    value: State = "value"
     for _, rows in chunks(answer, kept):
         probabilities, why = answer.probabilities(rows), answer.evidence(rows)
         names, weights = why.weights()
         features = feature_names(schema, names)
         texts, states = _values(rows, coders)
         for name in names[len(schema) :]:
-            a, b = _columns_of_pair(schema, name)
-            first = [f"{x}, {y}" for x, y in zip(texts[a], texts[b], strict=True)] if a >= 0 else []
-            texts.append(first or [""] * rows.n_rows)
-            worst = ("value", "unseen", "missing").index
-            states.append(
-                [max(both, key=worst) for both in zip(states[a], states[b], strict=True)]
-                if a >= 0
-                else ["value"] * rows.n_rows
-            )
+            text, state = [""] * rows.n_rows, [value] * rows.n_rows
+            if isinstance(name, tuple):
+                a, b = map(schema.names.index, name)
+                text = [f"{x}, {y}" for x, y in zip(texts[a], texts[b], strict=True)]
+                worst = ("value", "unseen", "missing").index
+                state = [max(*both, key=worst) for both in zip(states[a], states[b], strict=True)]
+            texts.append(text)
+            states.append(state)
         stops = _within(why)[0].node
         for i in range(rows.n_rows):
             path: tuple[tuple[int, ...], tuple[str, ...]] = ((), ())
@@ -491,19 +490,11 @@ def _reasons(
         evidence.append(most)
     found = np.concatenate(bars)
     values, words = np.full((2, *found.shape), "", dtype=object)
-    coders, classes = _coders(answer), label_names(answer.classes)
+    coders, classes = _coders(answer), np.array(label_names(answer.classes), dtype=object)
     for j in np.unique(found[found >= 0]).tolist():
-        rows_with, rank = np.nonzero(found == j)
-        text, phrase = _bar_texts(answer, kept.take(rows_with), coders, names, j)
-        values[rows_with, rank] = np.array(text[1], dtype=object)[text[0]]
-        # Each phrase is joined once with each class that it speaks for.
-        code = phrase[0] * len(classes) + chosen[rows_with]
-        distinct, number = np.unique(code, return_inverse=True)
-        said = [
-            f"{phrase[1][k]}: for {classes[c]}"
-            for k, c in zip(*np.divmod(distinct, len(classes)), strict=True)
-        ]
-        words[rows_with, rank] = np.array(said, dtype=object)[number.ravel()]
+        at, rank = np.nonzero(found == j)
+        text, phrase = _bar_texts(answer, kept.take(at), coders, names, j)
+        values[at, rank], words[at, rank] = text, phrase + ": for " + classes[chosen[at]]
     features = feature_names(block.schema, names)
     return Reasons(features, answer.classes[chosen], found, np.concatenate(evidence), values, words)
 
@@ -533,91 +524,71 @@ def _coders(answer: Answer) -> list[Coder]:
     return [term.coder if isinstance(term, TableTerm) else None for term in terms]
 
 
-def _columns_of_pair(schema: Schema, name: Any) -> tuple[int, int]:
-    """Return the columns of a pair by its name in `Evidence`; -1 for a member of a pool."""
-    if not isinstance(name, tuple):
-        return -1, -1
-    return schema.names.index(name[0]), schema.names.index(name[1])
-
-
 def _bar_texts(
     answer: Answer, block: KeptBlock, coders: Sequence[Coder], names: Sequence[Any], j: int
 ) -> tuple[Texts, Texts]:
-    """Return what a bar holds in some rows: its values, and these in words."""
+    """Return the values of some rows behind a contribution, and the same in words."""
     schema = block.schema
     if j < len(schema):
         texts = _value_texts(block, j, 12)
         return texts, _phrases(block, j, coders[j], texts)
-    a, b = _columns_of_pair(schema, names[j])
-    if a < 0:
-        member: Texts = np.zeros(block.n_rows, np.intp), [str(names[j])]
+    if not isinstance(names[j], tuple):
+        member = np.full(block.n_rows, str(names[j]), dtype=object)
         return member, member
+    a, b = map(schema.names.index, names[j])
     own = {(pair.first, pair.second): pair.columns for pair in answer.pairs}
     columns = own.get((a, b), ((a, None), (b, None)))
-    each = [(i, coder, _value_texts(block, i, 12)) for i, coder in columns]
-    clauses = [_phrases(block, i, coder, text) for i, coder, text in each]
-    return _both([text for _, _, text in each], ", "), _both(clauses, " and ")
+    first, second = (_value_texts(block, i, 12) for i, _ in columns)
+    one, two = (
+        _phrases(block, i, coder, texts)
+        for (i, coder), texts in zip(columns, (first, second), strict=True)
+    )
+    return first + ", " + second, one + " and " + two
 
 
 def _values(block: KeptBlock, coders: Sequence[Coder]) -> tuple[list[list[str]], list[list[State]]]:
     """Return the values as text and their states, column by column."""
     texts, states = [], []
     for j, coder in enumerate(coders):
-        codes, words = _value_texts(block, j, 6)
-        missing = np.array([word == "missing" for word in words])
+        text = _value_texts(block, j, 6)
+        missing = text == "missing"
         if block.schema[j].kind == "categorical":
             raw = block.categorical(j)
-            missing = np.array([True, *(is_missing(value) for value in raw.values)])
-            words = ["missing" if gone else word for gone, word in zip(missing, words, strict=True)]
+            missing = np.array([True, *map(is_missing, raw.values)])[raw.slots]
         unseen = np.zeros(block.n_rows, dtype=bool)
         if coder is not None:
             unseen = column_slots(block, j, coder) > coder.size
-        texts.append([words[code] for code in codes])
-        columns: list[State] = [
-            "missing" if missing[code] else "unseen" if new else "value"
-            for code, new in zip(codes, unseen, strict=True)
-        ]
-        states.append(columns)
+        texts.append(text.tolist())
+        states.append(np.where(missing, "missing", np.where(unseen, "unseen", "value")).tolist())
     return texts, states
 
 
 def _value_texts(block: KeptBlock, j: int, digits: int) -> Texts:
-    """Return the rows' values of a column, as they are."""
+    """Return the values of a column as text, which other rows do not change."""
     column = block.schema[j]
-    if column.kind == "numeric":
-        distinct, number = np.unique(block.numeric(j), return_inverse=True)  # one NaN, at the end
-        there = distinct[: len(distinct) - bool(len(distinct) and np.isnan(distinct[-1]))]
-        return number.ravel(), [*_number_names(there, column, digits), "missing"]
-    if column.kind == "empty":
-        return np.zeros(block.n_rows, np.intp), ["missing"]
-    raw = block.categorical(j)
-    return raw.slots.astype(np.intp), ["missing", *map(str, raw.values)]
-
-
-def _number_names(values: NDArray[np.float64], column: Column, digits: int) -> list[str]:
-    """Return the numbers, levels, dates and times as text; other rows do not change a name."""
-    if column.family == "number":
-        return [f"{value:.{digits}g}" for value in values.tolist()]
-    return [cut_names(values[k : k + 1], column)[0] for k in range(len(values))]
+    slots, words = np.zeros(block.n_rows, np.intp), ["missing"]
+    if column.kind == "categorical":
+        raw = block.categorical(j)
+        slots = raw.slots.astype(np.intp)
+        words += ["missing" if is_missing(value) else str(value) for value in raw.values]
+    elif column.kind == "numeric":
+        distinct, slots = np.unique(block.numeric(j), return_inverse=True)  # one NaN, at the end
+        there = distinct[~np.isnan(distinct)]
+        if column.family == "number":
+            words = [*(f"{value:.{digits}g}" for value in there.tolist()), "missing"]
+        else:
+            words = [*(cut_names(one, column)[0] for one in there[:, None]), "missing"]
+    return np.array(words, dtype=object)[slots.ravel()]
 
 
 def _phrases(block: KeptBlock, j: int, coder: Coder, values: Texts) -> Texts:
-    """Return a column and what it holds, in words: its interval, or its value."""
+    """Return the column and its interval or value in words, row by row."""
     name = block.schema.label(j)
     if isinstance(coder, Bins) and coder.size > 1:
         texts = ["is missing", *slot_words(coder, block.schema[j])[1:]]
-        slots = column_slots(block, j, coder).astype(np.intp)
-        return slots, [f"{name} {text}" for text in texts]
-    return values[0], [f"{name} is {text}" for text in values[1]]
-
-
-def _both(each: Sequence[Texts], joint: str) -> Texts:
-    """Return the texts of two columns together, for the combinations that occur."""
-    first, second = each
-    distinct, number = np.unique(first[0] * len(second[1]) + second[0], return_inverse=True)
-    a, b = np.divmod(distinct, len(second[1]))
-    texts = [f"{first[1][i]}{joint}{second[1][k]}" for i, k in zip(a, b, strict=True)]
-    return number.ravel(), texts
+        values = np.array(texts, dtype=object)[column_slots(block, j, coder)]
+        return f"{name} " + values
+    return f"{name} is " + values
 
 
 # What if -----------------------------------------------------------------------------------------

@@ -18,8 +18,6 @@ from unnaive.discretize.intervals import cut_names, whole_edges
 from unnaive.encode import Categories
 from unnaive.table import Schema
 
-MOST_INDENTED = 50  # deeper nodes say their depth: the text of a chain grows with its nodes alone
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TreeNode(Facts):
@@ -158,6 +156,8 @@ def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 6) 
     root, tree = find_tree(model, "export_text shows")
     schema, labels = root.schema, root.labels
     deepest = tree.depth.max() if max_depth is None else max_depth
+    # Deeper nodes name their depth, so the text of a chain grows with its nodes alone.
+    most_indented = 50
     lines = []
     for node in np.flatnonzero(tree.depth <= deepest).tolist():  # parents before children
         leaf = tree.attribute[node] < 0 or tree.depth[node] == deepest
@@ -165,10 +165,10 @@ def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 6) 
         if leaf and tree.attribute[node] >= 0:
             answer += " ..."  # there is more below
         depth = int(tree.depth[node])
-        indent = "|   " * min(depth, MOST_INDENTED)
+        indent = "|   " * min(depth, most_indented)
         if node:
             test = condition(tree, node, schema, decimals)
-            level = f"[depth {depth}] " if depth > MOST_INDENTED else ""
+            level = f"[depth {depth}] " if depth > most_indented else ""
             lines.append(f"{indent[4:]}{level}{test}{f': {answer}' if leaf else ''}")
         elif leaf:
             lines.append(answer)

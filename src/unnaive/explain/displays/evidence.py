@@ -21,15 +21,6 @@ from unnaive.explain.model import (
     read_model,
 )
 
-MAX_LABELS = 6  # classes with a bar each; more are drawn as coloured cells
-MAX_BARS = 150  # of all values and classes
-WHISKER = 1.5  # times the longest bar: longer whiskers are cut
-UNCERTAIN_ALPHA = 0.3  # opacity of evidence whose interval contains zero
-DENSITY_POINTS = 7  # drawn of a density
-TAILS = 0.01  # of a distribution that are not drawn
-MAX_WRITTEN = 16  # values of a column whose cells hold text
-MAX_NAMED = 40  # values of a column that are named
-
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -77,10 +68,11 @@ def drawn_values(attribute: AttributeEvidence, most: int) -> list[int]:
     frequent = attribute.distribution().mean(axis=1)
     values = [v for v, state in enumerate(attribute.states) if state == "value"]
     if attribute.form == "density":
+        # Seven points cover a density; its outermost percents are not drawn.
         within = np.cumsum(frequent[values]) / max(frequent[values].sum(), 1e-300)
-        inside = [v for v, s in zip(values, within, strict=True) if TAILS <= s <= 1 - TAILS]
+        inside = [v for v, s in zip(values, within, strict=True) if 0.01 <= s <= 0.99]
         inside = inside or values
-        picks = np.linspace(0, len(inside) - 1, min(DENSITY_POINTS, most, len(inside))).round()
+        picks = np.linspace(0, len(inside) - 1, min(7, most, len(inside))).round()
         values = [inside[int(k)] for k in np.unique(picks)]
     elif len(values) > most:
         worth = frequent * np.minimum(np.abs(attribute.weights), CERTAIN).max(axis=1)
@@ -178,7 +170,7 @@ class EvidenceDisplay:
         chosen = choose_columns(facts, attributes, max_attributes)
         self.rows_ = [row for attribute in chosen for row in _lines(attribute, max_values)]
         drawn = self._labels(label)
-        bars = len(drawn) <= MAX_LABELS and len(drawn) * len(self.rows_) <= MAX_BARS
+        bars = len(drawn) <= 6 and len(drawn) * len(self.rows_) <= 150  # more would be too thin
         height = 0.125 * len(drawn) + 0.09 if bars else 0.19
         width = 7.5 if bars else 3.8 + 0.24 * len(drawn)
         spread = sum(1.0 if row.value is None else height / 0.215 for row in self.rows_)
@@ -228,8 +220,9 @@ class EvidenceDisplay:
         numbers = [self._numbers(name, drawn)[is_value] for name in ("weights", "low", "high")]
         sure = np.abs(numbers[0]) <= CERTAIN
         longest = max(np.abs(numbers[0][sure]).max(initial=0.0), drawing.LEAST_SCALE)
+        # Whiskers longer than 1.5 times the longest bar are cut.
         ends = np.abs(np.nan_to_num(np.stack(numbers[1:])[:, sure]))
-        limit = longest * float(np.clip(1.03 * ends.max(initial=0.0) / longest, 1.2, WHISKER))
+        limit = longest * float(np.clip(1.03 * ends.max(initial=0.0) / longest, 1.2, 1.5))
         weights, lows, highs = np.clip(numbers, -limit, limit)
         for k, c in enumerate(drawn):
             at = y + (k - (len(drawn) - 1) / 2) * thick
@@ -282,7 +275,7 @@ class EvidenceDisplay:
             np.ma.masked_invalid(table),
             cmap=drawing.diverging(),
             norm=TwoSlopeNorm(0.0, -limit, limit),
-            alpha=np.where(unsure, UNCERTAIN_ALPHA, 1.0),
+            alpha=np.where(unsure, 0.3, 1.0),
             edgecolors="white",
             linewidth=0.4,
         )
@@ -440,7 +433,7 @@ def _draw_cells(
     limit = max(float(np.abs(sizes).max(initial=0.0)), drawing.LEAST_SCALE)
     cells = ax.imshow(sizes, cmap=drawing.diverging(), vmin=-limit, vmax=limit, aspect="auto")
     for axis, names, kept in zip((ax.yaxis, ax.xaxis), evidence.values, slots, strict=True):
-        step = -(-len(kept) // MAX_NAMED)
+        step = -(-len(kept) // 40)  # at most 40 values are named
         places = np.arange(0, len(kept), step)
         words = [drawing.plain(names[kept[k]], 18) for k in places]
         turned = {"rotation": 90} if axis is ax.xaxis else {}
@@ -459,4 +452,4 @@ def _draw_cells(
 
 def _has_room(sizes: NDArray[np.float64]) -> bool:
     """Return whether there is room for text in the cells."""
-    return max(sizes.shape) <= MAX_WRITTEN
+    return max(sizes.shape) <= 16

@@ -19,8 +19,6 @@ from unnaive.explain.model import AttributeEvidence, PartEvidence, evidence_of, 
 PROBABILITIES = np.array([0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999])
 STEPS = (10, 20, 25, 50, 100, 200, 500, 1000, 2000, 5000, 10**9)  # of the ruler of total points
 LABEL_LENGTH = 24
-LABEL_GAP = 0.8  # points between two labels on a line
-HALF_LETTER = 0.55  # points
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +48,8 @@ class NomogramScale:
         levels = [0] * len(self.values)
         for k in np.argsort(self.points, kind="stable"):
             n_letters = min(len(self.attribute.values[self.values[k]]), LABEL_LENGTH)
-            x, half = float(self.points[k]), HALF_LETTER * n_letters + LABEL_GAP
+            # Half a letter is 0.55 points wide, and labels keep 0.8 points apart.
+            x, half = float(self.points[k]), 0.55 * n_letters + 0.8
             level = next((n for n, end in enumerate(line_ends) if x - half > end), len(line_ends))
             line_ends[level : level + 1] = [x + half]
             levels[k] = level

@@ -17,8 +17,6 @@ from unnaive.explain.model import ModelParts, evidence_of, label_names, read_mod
 from unnaive.explain.trees import TreeNode, tree_of
 
 MAX_COLOURS = 8  # classes with a colour each; of more, the most frequent is named
-WIDTH = 9.5  # inches
-LETTER = 0.53 * drawing.SMALL / 72.0  # mean width of a letter in inches
 INDENT = 0.027
 
 
@@ -77,6 +75,30 @@ class Outline:
         For each line, the bar of classes and the bars of evidence.
     """
 
+    plot: Any
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, **options: Any) -> Self:
+        """Draw a fitted classifier.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+            Of a kind that the class shows.
+        **options :
+            As in `plot`.
+
+        Returns
+        -------
+        display : object
+            The display.
+        """
+        display: Self = cls(estimator).plot(**options)
+        return display
+
     def _draw(
         self, items: list[Item], labels: Any, title: str, note: str, ax: Any, *, name_label: bool
     ) -> Self:
@@ -86,9 +108,10 @@ class Outline:
         has_evidence = any(item.remarks for item in items)
         layout = WITH_EVIDENCE if has_evidence else WITHOUT_EVIDENCE
         height = 1.2 + 0.185 * sum(heights) + 0.06 * len(items)
-        self.figure_, ax = drawing.canvas(ax, WIDTH, height)
+        self.figure_, ax = drawing.canvas(ax, 9.5, height)
         self.items_, self.ax_ = items, ax
-        self._letters = drawing.size(ax)[0] / LETTER  # in the whole width
+        letter = 0.53 * drawing.SMALL / 72.0  # mean width in inches
+        self._letters = drawing.size(ax)[0] / letter  # in the whole width
         weights = [abs(remark.weight) for item in items for remark in item.remarks]
         # A few extreme weights must not make all others short.
         scale = float(np.quantile(weights, 0.9)) if weights else 1.0
@@ -208,24 +231,8 @@ class GroupsDisplay(Outline):
     """
 
     def __init__(self, model: Any) -> None:
-        self.model = model
+        super().__init__(model)
         self.groups = profiles_of(model)
-
-    @classmethod
-    def from_estimator(cls, estimator: Any, **options: Any) -> Self:
-        """Draw the groups of a fitted classifier.
-
-        Parameters
-        ----------
-        estimator : fitted ClassDecompositionClassifier or HierarchicalMixtureClassifier
-        **options :
-            As in `plot`.
-
-        Returns
-        -------
-        GroupsDisplay
-        """
-        return cls(estimator).plot(**options)
 
     def plot(self, *, n_remarks: int = 3, ax: Any = None) -> Self:
         """Draw.
@@ -329,24 +336,8 @@ class TreeDisplay(Outline):
     """
 
     def __init__(self, model: Any) -> None:
-        self.model = model
+        super().__init__(model)
         self.nodes = tree_of(model)
-
-    @classmethod
-    def from_estimator(cls, estimator: Any, **options: Any) -> Self:
-        """Draw a fitted tree.
-
-        Parameters
-        ----------
-        estimator : fitted tree classifier
-        **options :
-            As in `plot`.
-
-        Returns
-        -------
-        TreeDisplay
-        """
-        return cls(estimator).plot(**options)
 
     def plot(
         self,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,21 +50,9 @@ from unnaive.explain.report.quality import (
     rule_data,
 )
 from unnaive.explain.trees import TreeNode, tree_of
-from unnaive.table import Block
+from unnaive.table import Block, Column
 
-MAX_IMPORTANT = 20  # columns in the panel of importance
-MAX_POINTS = 1000  # values of a scorecard that are on the page
-MAX_MEASURED = 50_000  # rows on which importance is measured
-MAX_WORK = 200_000_000  # and fewer, if rows times columns times columns exceed this
-MAX_CELLS = 120_000  # values times labels of all parts: about 1.5 MB
 MAX_PARTS = 200
-MAX_PAIR_CELLS = 1_000_000  # values times values times labels of all pairs: about 5 MB
-MAX_EVIDENCE = 32.0  # stronger evidence is shown as this
-MAX_ROWS = 200
-MAX_ROW_CELLS = 40_000
-EXTREME_ROWS = 20  # rows with the worst predictions, and as many with the least certain ones
-MIN_CLASS_ROWS = 30  # below which the figures of a class are uncertain
-MAX_NOTES = 24
 
 
 class Panels:
@@ -83,7 +70,7 @@ class Panels:
         self.title = known if title is None else str(title)
         blank: Coders = [None] * len(self.names)
         self.coders = list(blank if self.foreign else coders_of(self.answer.root))
-        self.rows = PageRows.of(self.block, self.coders)
+        self.values = page_values(self.block, self.coders)
         self.quality = None if y is None else quality_of(model, X, y)
         self.probabilities = self.answer.probabilities(self.block)
         rows = None if y is None else labelled_rows(model.classes_, self.block.n_rows, y, None)
@@ -105,7 +92,7 @@ class Panels:
             card = scorecard(self.model)
         except (TypeError, ValueError):  # no evidence by value
             return None
-        return card if card.n_values <= MAX_POINTS else None
+        return card if card.n_values <= 1000 else None
 
     def _card_view(self) -> dict[str, Any] | None:
         if self.card is None:
@@ -124,7 +111,8 @@ class Panels:
         """
         if self.reading is None:
             return None
-        n, most = self.block.n_rows, max(500, min(MAX_MEASURED, MAX_WORK // len(self.names) ** 2))
+        # Each column is left out once, which reads every column of every row.
+        n, most = self.block.n_rows, max(500, min(50_000, 200_000_000 // len(self.names) ** 2))
         if n > most:
             at = np.linspace(0, n - 1, most).astype(np.intp)
             X = safe_indexing(X if hasattr(X, "__getitem__") else np.asarray(X), at)
@@ -213,22 +201,17 @@ class Panels:
         importance = self.importance
         if importance is None:
             return None
-        labelled = not np.isnan(importance.log_loss)
-        order = importance.order[:MAX_IMPORTANT]
-        top = {
-            "evidence": importance.evidence.max() or 1.0,
-            "drop": np.abs(importance.drop).max() or 1.0,
-        }
+        labelled, order = not np.isnan(importance.log_loss), importance.order[:20]
+        evidence = importance.evidence / (importance.evidence.max() or 1.0)
+        drop = np.maximum(importance.drop / (np.abs(importance.drop).max() or 1.0), 0.0)
         lines = [
             {
                 "name": importance.features[j],
                 "note": importance.notes[j],
                 "evidence": f"{importance.evidence[j]:.3f}",
-                "evidence_bar": round(100 * float(importance.evidence[j] / top["evidence"]), 1),
+                "evidence_bar": round(100 * float(evidence[j]), 1),
                 "drop": f"{importance.drop[j]:+.4f}".replace("-", "\u2212") if labelled else "",
-                "drop_bar": round(100 * max(float(importance.drop[j] / top["drop"]), 0.0), 1)
-                if labelled
-                else 0,
+                "drop_bar": round(100 * float(drop[j]), 1) if labelled else 0,
             }
             for j in order
         ]
@@ -247,14 +230,16 @@ class Panels:
         if self.quality is not None:
             names, rows = label_names(self.quality.classes), self.quality.confusion.sum(axis=1)
             notes += _abridged(_notes_on_classes(names, rows.astype(np.intp)), "classes")
-        given = (self.block, self.names, self.rows.values, self.coders)
-        return notes + _abridged(_notes_on_columns(*given), "columns")
+        columns = _notes_on_columns(self.block, self.names, self.values, self.coders)
+        return notes + _abridged(columns, "columns")
 
     # For the scripts ---------------------------------------------------------------------------
 
     def data(self) -> dict[str, Any]:
         """Return the data of the page's scripts."""
-        columns = self.rows.columns(self.block, self.names, self.coders)
+        described = zip(self.names, self.schema, self.coders, self.values, strict=True)
+        columns = [_column_view(*each) for each in described]
+        typical = [_typical(*each) for each in zip(self.schema, self.values, strict=True)]
         labels = self.class_names if self.reading is None else label_names(self.answer.labels)
         owner = None if self.reading is None else _owner(self.answer)
         importance = self.importance
@@ -266,8 +251,8 @@ class Panels:
             "answer": None if self.foreign else scorer_payload(self.answer.root),
             "members": [] if self.foreign else text.members(self.answer),
             "membersTitle": text.members_words(self.answer.root),
-            "rows": self.rows.some(self.probabilities, self.truth),
-            "typical": self.rows.typical(self.block),
+            "rows": self._rows(),
+            "typical": typical,
             "importance": [0.0] * len(columns) if importance is None else importance.size.tolist(),
             "calibration": [] if self.quality is None else calibration_data(self.quality),
             "curves": [] if self.quality is None else curve_data(self.quality),
@@ -276,6 +261,14 @@ class Panels:
             "tree": self._tree(),
             "parts": self.parts,
         }
+
+    def _rows(self) -> dict[str, Any]:
+        at, truth = _rows_shown(len(self.values), self.probabilities, self.truth), self.truth
+        data: dict[str, Any] = {"at": at.tolist(), "values": [pack(one[at]) for one in self.values]}
+        if truth is None:
+            return {**data, "truth": None, "wrong": None}
+        wrong = self.probabilities[at].argmax(axis=1) != truth[at]
+        return {**data, "truth": truth[at].tolist(), "wrong": wrong.tolist()}
 
     def _tree(self) -> dict[str, Any] | None:
         if not self.nodes or self.reading is None:
@@ -308,7 +301,7 @@ def parts_data(read: ModelParts, titles: dict[int, str], block: Block) -> list[d
     if facts.pairs:
         prior = np.exp(facts.log_prior - facts.log_prior.max())
         parts[0] |= {"pairs": pairs_data(facts, block), "prior": (prior / prior.sum()).tolist()}
-    room = MAX_CELLS - _cells(parts[0])
+    room = 120_000 - _cells(parts[0])  # cells of 12 bytes: about 1.5 MB
     for k in _by_weight(read):
         if k == read.parts.main:
             continue
@@ -366,7 +359,7 @@ def _attribute(attribute: AttributeEvidence, full: bool) -> dict[str, Any]:
 
 def _thousandths(values: NDArray[np.float64]) -> Packed:
     """Return evidence as it is drawn: whole thousandths."""
-    return pack(np.rint(1000 * np.clip(values, -MAX_EVIDENCE, MAX_EVIDENCE)).astype(np.int64))
+    return pack(np.rint(1000 * np.clip(values, -32.0, 32.0)).astype(np.int64))
 
 
 def _counts(counts: NDArray[np.float64]) -> Packed:
@@ -377,7 +370,7 @@ def _counts(counts: NDArray[np.float64]) -> Packed:
 
 def pairs_data(facts: PartEvidence, block: Block) -> list[dict[str, Any]]:
     """Return the pairs of a part, as many as a page has room for; rows of the block are counted."""
-    room, pairs = MAX_PAIR_CELLS, []
+    room, pairs = 1_000_000, []  # cells of 5 bytes: about 5 MB
     for pair in sorted(facts.pairs, key=lambda one: -one.importance):
         counts = pair.count(block)
         shown = pair.shown_slots(counts)
@@ -402,81 +395,53 @@ def pairs_data(facts: PartEvidence, block: Block) -> list[dict[str, Any]]:
     return pairs
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PageRows:
-    """Rows as the page's scorer reads them: numbers, NaN for missing, and slots."""
+def page_values(block: Block, coders: Coders) -> list[NDArray[Any]]:
+    """Return columns as the page's scorer reads them: numbers, NaN for missing, and slots."""
+    return [
+        block.numeric(j) if column.kind == "numeric" else column_slots(block, j, coder)
+        for j, (column, coder) in enumerate(zip(block.schema, coders, strict=True))
+    ]
 
-    values: list[NDArray[Any]]
 
-    @classmethod
-    def of(cls, block: Block, coders: Coders) -> PageRows:
-        return cls(
-            [
-                block.numeric(j) if column.kind == "numeric" else column_slots(block, j, coder)
-                for j, (column, coder) in enumerate(zip(block.schema, coders, strict=True))
-            ]
-        )
+def _column_view(
+    name: str, column: Column, coder: Bins | Categories | None, values: NDArray[Any]
+) -> dict[str, Any]:
+    """Return a column for the controls of the page."""
+    view: dict[str, Any] = {"name": name, "kind": column.kind, "family": column.family}
+    if isinstance(coder, Bins):
+        view["cuts"] = pack(coder.cuts)
+    elif isinstance(coder, Categories):
+        view["names"] = [coder.name(slot + 1) for slot in range(coder.size)]
+    if column.kind == "numeric":
+        view |= _range(values, coder)
+    if column.family == "level":
+        view["levels"] = [*map(str, column.order or ())]
+    return view
 
-    def columns(self, block: Block, names: Sequence[str], coders: Coders) -> list[dict[str, Any]]:
-        """Return each column for the controls of the page."""
-        return [
-            {
-                "name": name,
-                "kind": column.kind,
-                "family": column.family,
-                **_coder(coder),
-                **(_range(values, coder) if column.kind == "numeric" else {}),
-                **({"levels": [*map(str, column.order or ())]} if column.family == "level" else {}),
-            }
-            for name, column, coder, values in zip(
-                names, block.schema, coders, self.values, strict=True
-            )
-        ]
 
-    def typical(self, block: Block) -> list[float | int | None]:
-        """Return the row of medians and most frequent values."""
-        row: list[float | int | None] = []
-        for column, values in zip(block.schema, self.values, strict=True):
-            if column.kind != "numeric":
-                counts = np.bincount(values)
-                counts[0] = 0  # missing only where there is nothing else
-                row.append(int(counts.argmax()))
-                continue
-            there = np.sort(values[~np.isnan(values)])
-            row.append(float(there[len(there) // 2]) if len(there) else None)
-        return row
+def _typical(column: Column, values: NDArray[Any]) -> float | int | None:
+    """Return the median, or the most frequent category."""
+    if column.kind != "numeric":
+        counts = np.bincount(values)
+        counts[0] = 0  # missing only where there is nothing else
+        return int(counts.argmax())
+    there = np.sort(values[~np.isnan(values)])
+    return float(there[len(there) // 2]) if len(there) else None
 
-    def some(
-        self, probabilities: NDArray[np.float64] | None, truth: NDArray[np.intp] | None
-    ) -> dict[str, Any]:
-        """Return rows spread over the table, with the worst and least certain predictions."""
-        at = self._choice(probabilities, truth)
-        wrong = None
-        if truth is not None and probabilities is not None:
-            wrong = (probabilities[at].argmax(axis=1) != truth[at]).tolist()
-        return {
-            "at": at.tolist(),
-            "values": [pack(values[at]) for values in self.values],
-            "truth": None if truth is None else truth[at].tolist(),
-            "wrong": wrong,
-        }
 
-    def _choice(
-        self, probabilities: NDArray[np.float64] | None, truth: NDArray[np.intp] | None
-    ) -> NDArray[np.intp]:
-        n_rows = len(self.values[0])
-        most = max(1, min(MAX_ROWS, n_rows, MAX_ROW_CELLS // len(self.values)))
-        if probabilities is None:
-            return np.unique(np.linspace(0, n_rows - 1, most).astype(np.intp))
-        extra = min(EXTREME_ROWS, most // 4)
-        doubt = np.argsort(probabilities.max(axis=1), kind="stable")[:extra]
-        chosen = [doubt]
-        if truth is not None:
-            chosen.append(
-                np.argsort(_true_class_probability(probabilities, truth), kind="stable")[:extra]
-            )
-        spread = np.linspace(0, n_rows - 1, max(1, most - extra * len(chosen))).astype(np.intp)
-        return np.unique(np.concatenate((spread, *chosen)))
+def _rows_shown(
+    n_columns: int, probabilities: NDArray[np.float64], truth: NDArray[np.intp] | None
+) -> NDArray[np.intp]:
+    """Return rows spread over the table, with the worst and least certain predictions."""
+    n_rows = len(probabilities)
+    most = max(1, min(200, n_rows, 40_000 // n_columns))
+    extra = min(20, most // 4)
+    chosen = [np.argsort(probabilities.max(axis=1), kind="stable")[:extra]]
+    if truth is not None:
+        own = _true_class_probability(probabilities, truth)
+        chosen.append(np.argsort(own, kind="stable")[:extra])
+    spread = np.linspace(0, n_rows - 1, max(1, most - extra * len(chosen))).astype(np.intp)
+    return np.unique(np.concatenate((spread, *chosen)))
 
 
 def _true_class_probability(
@@ -485,15 +450,6 @@ def _true_class_probability(
     """Return the probability of each row's true class; 0 for one that the model does not know."""
     column = np.minimum(truth, probabilities.shape[1] - 1)
     return probabilities[np.arange(len(truth)), column] * (truth == column)
-
-
-def _coder(coder: Bins | Categories | None) -> dict[str, Any]:
-    """Return the cuts of a numeric column, or the names of a categorical one's slots."""
-    if isinstance(coder, Bins):
-        return {"cuts": pack(coder.cuts)}
-    if isinstance(coder, Categories):
-        return {"names": [coder.name(slot + 1) for slot in range(coder.size)]}
-    return {}
 
 
 def _range(values: NDArray[np.float64], coder: Bins | Categories | None) -> dict[str, Any]:
@@ -509,8 +465,7 @@ def _range(values: NDArray[np.float64], coder: Bins | Categories | None) -> dict
     return {"low": low, "high": high, "whole": whole}
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """A remark about a column or a class."""
 
     about: str
@@ -521,7 +476,7 @@ def _notes_on_classes(names: Sequence[str], n_rows: NDArray[Any]) -> Iterator[No
     for name, n in zip(names, n_rows.tolist(), strict=True):
         if n == 0:
             yield Note(name, "No row of this class was passed, so it is not measured here.")
-        elif n < MIN_CLASS_ROWS:
+        elif n < 30:
             few = counted(n, "row")
             yield Note(name, f"Only {few} of this class: its figures are uncertain.")
 
@@ -550,10 +505,10 @@ def _notes_on_columns(
 
 def _abridged(notes: Iterable[Note], what: str) -> list[Note]:
     """Return the first notes and the number of the others."""
-    every = list(notes)
-    rest = len(every) - MAX_NOTES
+    every, most = list(notes), 24
+    rest = len(every) - most
     more = [Note(f"{rest} more notes", f"on further {what}.")] if rest > 0 else []
-    return every[:MAX_NOTES] + more
+    return every[:most] + more
 
 
 def _percent(share: float) -> str:

@@ -29,7 +29,6 @@ from unnaive.encode import Bins, Categories
 from unnaive.encode.coders import slots_in
 
 Packed: TypeAlias = dict[str, Any]
-FEW = 64  # numbers that are not worth looking for repetition
 Payload: TypeAlias = dict[str, Any]
 Coders: TypeAlias = Sequence[Bins | Categories | None]
 
@@ -242,7 +241,7 @@ def pack(array: Any) -> Packed:
     if flat.dtype.kind in "bui":
         return _pack_whole(flat)
     flat = flat.astype(np.float64, copy=False)
-    if len(flat) >= FEW:
+    if len(flat) >= 64:  # fewer are not worth looking for repetition
         # As bits: what looks alike to a float, as 0 and -0, stays itself.
         bits, places = np.unique(flat.view(np.uint64), return_inverse=True)
         width = _whole_type(0, len(bits)).itemsize

@@ -14,10 +14,6 @@ from unnaive.explain.model import label_names
 from unnaive.explain.quality import Quality
 
 NAN = float("nan")
-MOST_POINTS = 200  # of a curve
-STEPS = 200  # of the slider
-MOST_SIDES = 20  # classes with a slider
-TINTS = 9  # shades of the confusion matrix
 
 
 def quality_view(facts: Quality) -> dict[str, Any]:
@@ -83,7 +79,7 @@ def _confusion(facts: Quality) -> list[list[dict[str, str]]]:
         [
             {
                 "text": f"{facts.confusion[i, j]:,.10g}" if facts.confusion[i, j] else "",
-                "tint": f"{'right' if i == j else 'wrong'} t{int(np.ceil(TINTS * share[i, j]))}",
+                "tint": f"{'right' if i == j else 'wrong'} t{int(np.ceil(9 * share[i, j]))}",
                 "title": f"{_percent(share[i, j])} of {names[i]} predicted as {names[j]}",
             }
             for j in range(len(names))
@@ -144,17 +140,17 @@ def _points(curve: ScoreCurve) -> dict[str, Any]:
 def _spread(curve: ScoreCurve) -> NDArray[np.intp]:
     """Return points at about equal distances along the ROC curve, the last among them."""
     length = curve.recall + curve.false_positive_rate
-    marks = np.linspace(0.0, length[-1], MOST_POINTS)
+    marks = np.linspace(0.0, length[-1], 200)
     return np.unique(np.minimum(np.searchsorted(length, marks), len(length) - 1))
 
 
 def decision_data(facts: Quality) -> dict[str, Any] | None:
     """Return rows above every step of a threshold, for each class against the others."""
     n = len(facts.curves)
-    if not 2 <= n <= MOST_SIDES or not all(curve.positives for curve in facts.curves):
+    if not 2 <= n <= 20 or not all(curve.positives for curve in facts.curves):
         return None
     # Costs of more than two classes are no threshold: each is then looked at by itself.
-    decision, grid = facts.decision if n == 2 else None, np.linspace(0.0, 1.0, STEPS + 1)
+    decision, grid = facts.decision if n == 2 else None, np.linspace(0.0, 1.0, 201)
     positive = 1 if decision is None else decision.positive
     threshold = 0.5
     if decision is not None and decision.threshold is not None:
