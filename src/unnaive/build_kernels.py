@@ -33,16 +33,16 @@ PROCESSORS = {
 def tables() -> Iterator[tuple[Any, NDArray[Any], NDArray[np.float64] | None]]:
     """Yield tables, targets and weights: two small mixed ones, and one of many distinct numbers."""
     rng = np.random.default_rng(0)
-    for n_classes in (2, 3):
-        y = rng.integers(0, n_classes, 400)
-        X = np.empty((400, 6), dtype=object)
+    # Codes of one byte in the first table, of two in the second.
+    for n_classes, n, n_categories in ((2, 200, 5), (3, 400, 300)):
+        y = rng.integers(0, n_classes, n)
+        X = np.empty((n, 6), dtype=object)
         X[:, 0] = rng.normal(y, 1)
-        X[:, 1] = rng.integers(0, 9, 400) + y
-        X[:, 2] = np.where(np.arange(400) % 10, rng.normal(size=400), np.nan)
-        X[:, 3:5] = np.array(list("abcd"))[(y[:, None] + rng.integers(0, 3, (400, 2))) % 4]
-        # Codes of one byte in the first table, of two in the second.
-        X[:, 5] = rng.integers(0, 5 if n_classes == 2 else 300, 400).astype(str)
-        yield X, y, None if n_classes == 2 else rng.random(400) + 0.5
+        X[:, 1] = rng.integers(0, 9, n) + y
+        X[:, 2] = np.where(np.arange(n) % 10, rng.normal(size=n), np.nan)
+        X[:, 3:5] = np.array(list("abcd"))[(y[:, None] + rng.integers(0, 3, (n, 2))) % 4]
+        X[:, 5] = rng.integers(0, n_categories, n).astype(str)
+        yield X, y, None if n_classes == 2 else rng.random(n) + 0.5
     X = rng.normal(size=(70_000, 3))  # more numbers than a grid has cells
     X[:, 2] = X[:, 2].round(2)
     yield X, (X[:, 0] > 0).astype(int), None
