@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
-from scipy.special import expit
 from sklearn.datasets import load_iris
 
 from explained import EVERY, ROWS, X, Y, fitted
@@ -107,25 +106,6 @@ def test_many_classes_are_cells(iris):
     assert saved(display.figure_).startswith(b"<?xml")
 
 
-def test_points_of_a_nomogram_add_up_to_the_probability():
-    model = NaiveBayesClassifier().fit(X, Y)
-    display = NomogramDisplay.from_estimator(model, label="yes", against="no", max_values=50)
-    known = model.predict_proba(X)
-    for i in range(40):
-        points = 0.0
-        bars = explain_rows(model, X[i : i + 1])[0]
-        for scale in display.scales_:
-            j = scale.attribute.position
-            bar = bars.evidence.contributions[0, j, 2] - bars.evidence.contributions[0, j, 1]
-            points += scale.points[abs(scale.log_odds - bar).argmin()]
-        share = known[i, 2] / (known[i, 2] + known[i, 1])
-        assert display.probability(points) == pytest.approx(share, abs=1e-9)
-        assert expit(display.least_ + display.per_point_ * points) == pytest.approx(share)
-    assert max(scale.points.max() for scale in display.scales_) == pytest.approx(100)
-    for scale, marks in zip(display.scales_, display.marks_, strict=True):
-        np.testing.assert_array_equal(marks.get_offsets()[:, 0], scale.points)
-
-
 @pytest.mark.parametrize("most", [30, 2])
 def test_scales_of_a_nomogram_are_the_whole_model(most):
     rng = np.random.default_rng(0)
@@ -140,6 +120,9 @@ def test_scales_of_a_nomogram_are_the_whole_model(most):
     assert ("all others (28 columns)" in shown) == (most == 2)
     scale = display.scales_[0]
     assert all(scale.attribute.values[v] in shown for v in scale.values)
+    assert scale.points.max() == pytest.approx(100)
+    for scale, marks in zip(display.scales_, display.marks_, strict=True):
+        np.testing.assert_array_equal(marks.get_offsets()[:, 0], scale.points)
     assert saved(display.figure_).startswith(b"<?xml")
 
 

@@ -66,21 +66,28 @@ def browser():
         found.close()
 
 
-@pytest.fixture(scope="module")
-def nb_page(browser, tmp_path_factory):
-    path = tmp_path_factory.mktemp("report") / "nb.html"
-    model = NaiveBayesClassifier(missing="value").fit(X, Y)
-    report(model, X, Y, path=path)
+def page_of(model, folder):
+    path = folder.mktemp("report") / "page.html"
+    report(model.fit(X, Y), X, Y, path=path)
     return model, path
 
 
 @pytest.fixture(scope="module")
-def tree_page(browser, tmp_path_factory):
-    path = tmp_path_factory.mktemp("report") / "tree.html"
-    model = NBTreeClassifier(random_state=0, significance=None).fit(X, Y)
-    assert model.tree_.n_nodes > 2
-    report(model, X, Y, path=path)
-    return model, path
+def nb_page(tmp_path_factory):
+    return page_of(NaiveBayesClassifier(missing="value"), tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def tree_page(tmp_path_factory):
+    return page_of(NBTreeClassifier(random_state=0, significance=None), tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def pair_page(tmp_path_factory):
+    model = UnnaiveBayesClassifier(
+        interactions=8, n_bags=2, max_rounds=40, max_interaction_bins=8, random_state=0
+    )
+    return page_of(model, tmp_path_factory)
 
 
 def as_page_rows(model, table):
@@ -132,25 +139,26 @@ def test_controls_of_the_what_if_panel_move_the_probability(browser, nb_page):
     model, path = nb_page
     row = X.iloc[[0]].copy()
     with opened(browser, path) as page:
-        np.testing.assert_allclose(shown(page), model.predict_proba(row)[0], atol=1e-9)
+
+        def check(**values):
+            for name, value in values.items():
+                row[HOSTILE[int(name[1:])]] = value
+            np.testing.assert_allclose(shown(page), model.predict_proba(row)[0], atol=1e-9)
+
+        check()
         slider = input_of(page, HOSTILE[0]).locator("input[type=range]")
         slider.evaluate("(e) => { e.value = 1.5; e.dispatchEvent(new Event('input')); }")
-        row[HOSTILE[0]] = float(slider.input_value())
-        np.testing.assert_allclose(shown(page), model.predict_proba(row)[0], atol=1e-9)
+        check(c0=float(slider.input_value()))
         input_of(page, HOSTILE[0]).locator("input[type=number]").fill("-0.25")
-        row[HOSTILE[0]] = -0.25
-        np.testing.assert_allclose(shown(page), model.predict_proba(row)[0], atol=1e-9)
+        check(c0=-0.25)
         menu = input_of(page, HOSTILE[1]).locator("select")
         assert menu.locator("option").all_inner_texts()[0] == "missing"
         menu.select_option(label="<i>x</i>")
-        row[HOSTILE[1]] = "<i>x</i>"
-        np.testing.assert_allclose(shown(page), model.predict_proba(row)[0], atol=1e-9)
+        check(c1="<i>x</i>")
         menu.select_option(label="a value never seen")
-        row[HOSTILE[1]] = "something else"
-        np.testing.assert_allclose(shown(page), model.predict_proba(row)[0], atol=1e-9)
+        check(c1="something else")
         input_of(page, HOSTILE[0]).get_by_role("button").click()  # missing
-        row[HOSTILE[0]] = np.nan
-        np.testing.assert_allclose(shown(page), model.predict_proba(row)[0], atol=1e-9)
+        check(c0=np.nan)
 
 
 def test_levels_of_ordered_categories_are_chosen_by_name(browser, tmp_path):
@@ -301,47 +309,9 @@ def test_the_evidence_viewer_shows_the_facts(browser, nb_page):
         assert "missing" not in page.locator("#evidence .attribute").first.inner_text()
 
 
-def test_two_classes_are_compared_as_the_facts_compare_them(browser, nb_page):
-    model, path = nb_page
-    with opened(browser, path) as page:
-        page.locator("#versus-a").select_option(label=CLASSES[2])
-        page.locator("#versus-b").select_option(label=CLASSES[0])
-        facts = discriminate(model, CLASSES[2], CLASSES[0])
-        found = page.evaluate("U.compareView.strongest()")
-        said = {
-            f"{name}: {value}": weight
-            for name, value, weight in zip(
-                facts.attributes, facts.values, facts.weights, strict=True
-            )
-            if weight
-        }
-        assert {each["text"] for each in found} == set(said)
-        np.testing.assert_allclose(
-            [each["weight"] for each in found], [said[each["text"]] for each in found], atol=1e-5
-        )
-        order = [each["order"] for each in found]
-        np.testing.assert_allclose(
-            order, [x for x in facts.importance if x][: len(order)], atol=1e-5
-        )
-        names = page.locator("#compare .versus .name").all_inner_texts()
-        assert names[0] == found[0]["text"]
-        page.locator("#profile-attribute").select_option(label=HOSTILE[2])
-        assert page.locator("#compare .profile .name").count() == 3
-
-
-@pytest.fixture(scope="module")
-def pair_page(browser, tmp_path_factory):
-    path = tmp_path_factory.mktemp("report") / "pairs.html"
-    model = UnnaiveBayesClassifier(
-        interactions=8, n_bags=2, max_rounds=40, max_interaction_bins=8, random_state=0
-    )
-    report(model.fit(X, Y), X, Y, path=path)
-    return model, path
-
-
 def test_every_pair_has_a_heat_map_of_its_evidence_that_fits_a_phone(browser, pair_page):
     model, path = pair_page
-    width = 390
+    width, block = 390, open_table(model, X, fitted=model.schema_).block
     facts = sorted(evidence_of(model).pairs, key=lambda pair: -pair.importance)
     assert len(facts) == 8
     with opened(browser, path, width=width) as page:
@@ -359,11 +329,10 @@ def test_every_pair_has_a_heat_map_of_its_evidence_that_fits_a_phone(browser, pa
                 label,
             )
             for pair, own in zip(facts, weights, strict=True):
-                counts = pair.count(open_table(model, X, fitted=model.schema_).block)
-                kept = np.ix_(*pair.shown_slots(counts))
+                kept = np.ix_(*pair.shown_slots(pair.count(block)))
                 np.testing.assert_allclose(own, pair.weights[kept][..., label].ravel(), atol=1e-5)
         card, pair = cards.nth(0), facts[0]
-        counts = pair.count(open_table(model, X, fitted=model.schema_).block)
+        counts = pair.count(block)
         first, second = pair.shown_slots(counts)
         at = int(counts[np.ix_(first, second)].argmax())
         card.locator(f"i[data-cell='{at}']").click()
@@ -373,20 +342,29 @@ def test_every_pair_has_a_heat_map_of_its_evidence_that_fits_a_phone(browser, pa
         assert f"({int(counts.max())} rows)" in said
 
 
-def test_pairs_are_among_the_values_that_distinguish_classes(browser, pair_page):
-    model, path = pair_page
+@pytest.mark.parametrize("kind", ["nb_page", "pair_page"])
+def test_two_classes_are_compared_as_the_facts_compare_them(browser, request, kind):
+    model, path = request.getfixturevalue(kind)
     with opened(browser, path) as page:
         page.locator("#versus-a").select_option(label=CLASSES[2])
         page.locator("#versus-b").select_option(label=CLASSES[0])
         facts = discriminate(model, CLASSES[2], CLASSES[0])
-        told = np.flatnonzero(facts.weights != 0)
+        told = np.flatnonzero(facts.weights)
+        texts = {f"{facts.attributes[k]}: {facts.values[k]}": facts.weights[k] for k in told}
+        assert any(" x " in text for text in texts) == (kind == "pair_page")
         found = page.evaluate("U.compareView.strongest()")
-        assert len(found) == len(told)
-        order = [each["order"] for each in found]
-        np.testing.assert_allclose(order, facts.importance[told], atol=1e-5)
-        texts = {f"{facts.attributes[k]}: {facts.values[k]}" for k in told}
-        assert {each["text"] for each in found} == texts
-        assert any(" x " in facts.attributes[k] for k in told)
+        assert {each["text"] for each in found} == set(texts)
+        np.testing.assert_allclose(
+            [(each["weight"], each["order"]) for each in found],
+            [
+                (texts[each["text"]], facts.importance[k])
+                for each, k in zip(found, told, strict=True)
+            ],
+            atol=1e-5,
+        )
+        assert page.locator("#compare .versus .name").first.inner_text() == found[0]["text"]
+        page.locator("#profile-attribute").select_option(label=HOSTILE[2])
+        assert page.locator("#compare .profile .name").count() == 3
 
 
 def test_hostile_names_are_shown_and_not_run(browser, tree_page):
@@ -412,36 +390,29 @@ def test_the_page_fits_a_phone_and_follows_the_colour_scheme(browser, tree_page,
         assert (page.evaluate(paper) < 128) == (scheme == "dark")
         page.locator("#theme").click()
         assert (page.evaluate(paper) < 128) != (scheme == "dark")
+        view = "document.querySelector('.tree-view')"
+        assert page.evaluate(f"{view}.scrollWidth <= {view}.clientWidth + 1")
+        page.get_by_role("button", name="Open all").click()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-@pytest.mark.parametrize("width", [400, 1400])
-def test_names_that_differ_at_their_ends_are_told_apart(browser, tmp_path, width):
-    names = np.array([f"a class with quite a long name, number {k:02}" for k in range(12)])
-    y = names[np.arange(120) % 12]
-    table = pd.DataFrame({"x": np.arange(120) % 12, "text": [f"so {name}" for name in y]})
+def test_names_that_differ_at_their_ends_are_told_apart(browser, tmp_path):
+    names = [f"a class with quite a long name, number {k:02}" for k in range(12)]
+    y = np.array(names)[np.arange(120) % 12]
+    table = pd.DataFrame({"x": np.arange(120) % 12})
     report(NaiveBayesClassifier().fit(table, y), table, y, path=tmp_path / "long.html")
-    seen = """(cells) => cells.map((cell) => {
+    ends = """(cells) => cells.map((cell) => {
         const end = document.createRange(), last = cell.querySelector("bdi").lastChild;
         end.selectNodeContents(last);
         const [own, room] = [end.getBoundingClientRect(), cell.getBoundingClientRect()];
-        const inside = own.left >= room.left && own.right <= room.right + 1;
-        return [cell.textContent, last.textContent, inside];
+        return own.left >= room.left && own.right <= room.right + 1 ? last.textContent : "";
     })"""
-    with opened(browser, tmp_path / "long.html", width=width) as page:
-        for where in (
-            ".matrix:not(#decide-confusion) thead th:has(bdi)",
-            ".matrix:not(#decide-confusion) tbody th",
-            "#evidence .chip",
-            ".chances .name",
-        ):
-            found = page.locator(where).evaluate_all(seen)
-            assert len(found) >= 8
-            assert {text for text, _, _ in found} <= set(names)
-            assert len({end for _, end, _ in found}) == len(found)
-            assert all(inside for _, _, inside in found)
-        assert (
-            "so a class with quite a long name, number 03" in page.locator("#evidence").inner_text()
-        )
+    cells = ".matrix:not(#decide-confusion)"
+    where = f"{cells} thead th:has(bdi)", f"{cells} tbody th", "#evidence .chip", ".chances .name"
+    with opened(browser, tmp_path / "long.html", width=400) as page:
+        for each in where:
+            found = page.locator(each).evaluate_all(ends)
+            assert len(set(found) - {""}) == len(found) >= 8
 
 
 def test_the_page_prints_without_its_controls(browser, nb_page):
@@ -599,14 +570,3 @@ def test_of_several_classes_the_slider_sets_one_against_all_others(browser, tmp_
                 figures = page.evaluate("U.decideView.figures()")
                 assert figures["cost"] == (chosen != own).sum()
         assert "all others" in page.locator("#decide-confusion").inner_text()
-
-
-def test_on_a_phone_the_tree_starts_as_wide_as_the_page_and_scrolls(browser, tree_page):
-    _, path = tree_page
-    with opened(browser, path, width=390) as page:
-        view = "document.querySelector('.tree-view')"
-        assert page.evaluate(f"{view}.scrollWidth <= {view}.clientWidth + 1")
-        shown = page.locator(".tree-node").count()
-        page.get_by_role("button", name="Open all").click()
-        assert page.locator(".tree-node").count() >= shown
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390

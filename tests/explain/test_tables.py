@@ -22,7 +22,6 @@ from unnaive import (
     to_sql,
 )
 from unnaive.common.facts import Facts
-from unnaive.explain.importance import _information
 
 every = pytest.mark.parametrize("k", range(len(EVERY)), ids=[repr(m) for m in EVERY])
 
@@ -133,10 +132,6 @@ def test_reasons_do_not_depend_on_chunks_or_threads(monkeypatch):
     for n_jobs in (1, 3):
         pieces = explain_rows(model.set_params(n_jobs=n_jobs), table, top=3).to_frame()
         pd.testing.assert_frame_equal(pieces, whole)
-    alone = [explain_rows(model, table[i : i + 1], top=3).to_frame() for i in range(0, 700, 50)]
-    for i, frame in zip(range(0, 700, 50), alone, strict=True):
-        own = whole[whole.row == i].drop(columns="row").astype(str).reset_index(drop=True)
-        pd.testing.assert_frame_equal(frame.drop(columns="row").astype(str), own)
 
 
 def test_rows_of_a_file_are_explained_block_by_block(monkeypatch, tmp_path):
@@ -257,12 +252,6 @@ def test_columns_that_repeat_each_other_rank_high_and_are_said_to():
     assert not any(importance_of(joint, table, y).notes)  # learned together: nothing counts twice
     with pytest.raises(ValueError, match="by='loss' needs labels"):
         importance_of(joint, table, by="loss")
-
-
-def test_information_is_that_of_its_definition():
-    codes, groups = np.array([0, 0, 1, 1] * 5000), np.array([0, 1, 0, 1] * 5000)
-    assert _information(codes, groups) == pytest.approx(0.0, abs=1e-4)
-    assert _information(codes, codes) == pytest.approx(np.log(2), abs=1e-4)
 
 
 @every

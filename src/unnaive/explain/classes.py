@@ -287,33 +287,24 @@ def _clusters(model: Any, answer: Answer, node: GroupedClasses, n: int) -> FactT
 
 
 def _experts(read: ModelParts, node: GatedMixture, n: int) -> FactTuple[GroupProfile]:
-    shape, classes = node.shape, read.classes
+    shape, names = node.shape, read.parts.names
     by_class = [node.counts.totals[units] for units in shape.models()]
     for g in reversed(range(shape.n_gates)):  # children come after their gate
         below = range(shape.first[g], shape.first[g] + shape.width[g])
         by_class[g] = np.sum([by_class[k] for k in below], axis=0)
-    names = read.parts.names
-    profiles = [_node(names[0], "", 1.0, by_class[0], classes, ())]
+
+    def profile(
+        k: int, parent: str, share: float, remarks: tuple[TypicalValue, ...] = ()
+    ) -> GroupProfile:
+        weight = float(by_class[k].sum())
+        class_share = by_class[k] / weight
+        return GroupProfile(names[k], parent, weight, share, read.classes, class_share, remarks)
+
+    profiles = [profile(0, "", 1.0)]
     for g in range(shape.n_gates):
         facts = evidence_of(read, g)
         share = facts.label_weight / facts.label_weight.sum()
         for k in range(shape.width[g]):
-            child = int(shape.first[g]) + k
             remarks = distinguishing_values(facts, k, None, n)
-            name = names[child]
-            profiles.append(
-                _node(name, facts.part, float(share[k]), by_class[child], classes, remarks)
-            )
+            profiles.append(profile(shape.first[g] + k, facts.part, float(share[k]), remarks))
     return FactTuple(profiles)
-
-
-def _node(
-    name: str,
-    parent: str,
-    share: float,
-    by_class: Any,
-    classes: NDArray[Any],
-    remarks: tuple[TypicalValue, ...],
-) -> GroupProfile:
-    weight = float(by_class.sum())
-    return GroupProfile(name, parent, weight, share, classes, by_class / weight, remarks)

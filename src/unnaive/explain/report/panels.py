@@ -243,14 +243,15 @@ class Panels:
         labels = self.class_names if self.reading is None else label_names(self.answer.labels)
         owner = None if self.reading is None else _owner(self.answer)
         importance = self.importance
+        heading, members = ("", []) if self.foreign else text.members(self.answer)
         return {
             "classes": self.class_names,
             "labels": list(labels),
             "owner": None if owner is None else owner.tolist(),  # class of each label
             "columns": columns,
             "answer": None if self.foreign else scorer_payload(self.answer.root),
-            "members": [] if self.foreign else text.members(self.answer),
-            "membersTitle": text.members_words(self.answer.root),
+            "members": members,
+            "membersTitle": heading,
             "rows": self._rows(),
             "typical": typical,
             "importance": [0.0] * len(columns) if importance is None else importance.size.tolist(),

@@ -81,18 +81,18 @@ def _(node: Ensemble) -> Payload:
     shown = coders_of(node)
     payload["members"] = [scorer_payload(member) for member in node.members]
     payload["columns"] = [
-        [_own_slots(*both) for both in zip(coders_of(member), shown, strict=True)]
+        [_slots(*both) for both in zip(coders_of(member), shown, strict=True)]
         for member in node.members
     ]
     return payload
 
 
-def _own_slots(member: Bins | Categories | None, shown: Bins | Categories | None) -> Payload:
-    """Return how a member numbers a column: cuts of a number, a slot for each slot of the page."""
-    if isinstance(member, Bins):
-        return {"cuts": pack(member.cuts)}
-    if isinstance(member, Categories) and isinstance(shown, Categories):
-        return {"slots": pack(slots_in(member, shown))}
+def _slots(coder: Bins | Categories | None, shown: Bins | Categories | None) -> Payload:
+    """Return a numbering: cuts of a number, or a slot for each slot of the page's categories."""
+    if isinstance(coder, Bins):
+        return {"cuts": pack(coder.cuts)}
+    if isinstance(coder, Categories) and isinstance(shown, Categories):
+        return {"slots": pack(slots_in(coder, shown))}
     return {}
 
 
@@ -136,20 +136,10 @@ def _pair(pair: PairTerm, terms: Sequence[Term]) -> Payload:
     """Return evidence of two columns, whose numbering may be coarser than that of the columns."""
     return {
         "columns": [pair.first, pair.second],
-        "slots": [_pair_slots(coder, terms[j]) for j, coder in pair.columns],
+        "slots": [_slots(coder, getattr(terms[j], "coder", None)) for j, coder in pair.columns],
         "width": pair.logs.shape[1],
         "logs": pack(pair.logs.reshape(-1, pair.n_classes)),
     }
-
-
-def _pair_slots(coder: Bins | Categories, term: Term) -> Payload:
-    """Return cuts of a number, or the slot in the pair of each slot of a category."""
-    if isinstance(coder, Bins):
-        return {"cuts": pack(coder.cuts)}
-    column = term.coder if isinstance(term, TableTerm) else None
-    if not isinstance(column, Categories):
-        return {"slots": pack(np.zeros(1, dtype=np.int64))}
-    return {"slots": pack(slots_in(coder, column))}
 
 
 def _term(term: Term) -> Payload | None:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.special import entr
 
 from unnaive.answer import Decision
 from unnaive.bayes.metrics import ScoreCurve
 from unnaive.common.wording import counted
 from unnaive.explain.model import label_names
 from unnaive.explain.quality import Quality
-
-NAN = float("nan")
 
 
 def quality_view(facts: Quality) -> dict[str, Any]:
@@ -30,32 +28,42 @@ def quality_view(facts: Quality) -> dict[str, Any]:
 
 
 def _figures(facts: Quality) -> list[dict[str, str]]:
-    always = f"{_percent(facts.majority)} by always predicting the most frequent class"
+    """Return accuracy, log loss, how well rows are ranked and what decisions cost."""
     shares = facts.confusion.sum(axis=1) / facts.weight
-    there = shares[shares > 0]
-    chance = float((there * -np.log(there)).sum()) + 0.0  # of one class: 0, not -0
-    always_shares = f"{chance:.3f} by always predicting the class frequencies"
-    figures = [
-        (_percent(facts.accuracy), "accuracy", always),
-        (f"{facts.log_loss:.3f}", "log loss", always_shares),
-        *_ranking_figures(facts),
-    ]
-    return [dict(zip(("value", "name", "beside"), figure, strict=True)) for figure in figures]
-
-
-def _ranking_figures(facts: Quality) -> list[tuple[str, str, str]]:
-    """Return figures of how well rows are ranked, and what decisions cost, where there are any."""
+    chance = float(entr(shares).sum()) + 0.0  # of one class: 0, not -0
     several = len(facts.curves) > 2
-    of = "mean over classes, each against the rest" if several else "0.500 by chance"
-    figures = []
-    if facts.roc_auc == facts.roc_auc:
-        figures.append((f"{facts.roc_auc:.3f}", "ROC AUC", of))
-    if facts.kolmogorov_smirnov == facts.kolmogorov_smirnov:
-        text = "greatest distance between the classes' scores"
-        figures.append((f"{facts.kolmogorov_smirnov:.3f}", "Kolmogorov-Smirnov", text))
-    if facts.decision is not None:
-        figures.append((f"{facts.mean_cost:.4g}", "cost of a row", "on average, by the decision"))
-    return figures
+    figures = [
+        (
+            facts.accuracy,
+            "{:.1%}",
+            "accuracy",
+            f"{_percent(facts.majority)} by always predicting the most frequent class",
+        ),
+        (
+            facts.log_loss,
+            "{:.3f}",
+            "log loss",
+            f"{chance:.3f} by always predicting the class frequencies",
+        ),
+        (
+            facts.roc_auc,
+            "{:.3f}",
+            "ROC AUC",
+            "mean over classes, each against the rest" if several else "0.500 by chance",
+        ),
+        (
+            facts.kolmogorov_smirnov,
+            "{:.3f}",
+            "Kolmogorov-Smirnov",
+            "greatest distance between the classes' scores",
+        ),
+        (facts.mean_cost, "{:.4g}", "cost of a row", "on average, by the decision"),
+    ]
+    return [
+        {"value": form.format(value).replace("%", " %"), "name": name, "beside": beside}
+        for value, form, name, beside in figures
+        if not np.isnan(value)
+    ]
 
 
 def _by_class(facts: Quality) -> list[dict[str, str]]:
@@ -63,7 +71,7 @@ def _by_class(facts: Quality) -> list[dict[str, str]]:
     rows = facts.confusion.sum(axis=1)
     lines = []
     for c, name in enumerate(label_names(facts.classes)):
-        area = facts.curves[c].roc_auc if c < len(facts.curves) else NAN
+        area = facts.curves[c].roc_auc if c < len(facts.curves) else np.nan
         figures = (facts.precision[c], facts.recall[c], facts.f1[c], area)
         keys = ("precision", "recall", "f1", "roc_auc")
         cells = {k: f"{v:.3f}" if v == v else "" for k, v in zip(keys, figures, strict=True)}
@@ -122,7 +130,10 @@ def curve_data(facts: Quality) -> list[dict[str, Any]]:
 
 
 def _points(curve: ScoreCurve) -> dict[str, Any]:
-    at = _spread(curve)
+    # Points at about equal distances along the ROC curve, the last among them.
+    length = curve.recall + curve.false_positive_rate
+    marks = np.searchsorted(length, np.linspace(0.0, length[-1], 200))
+    at = np.unique(np.minimum(marks, len(length) - 1))
     figures = {
         "fpr": curve.false_positive_rate,
         "tpr": curve.recall,
@@ -135,13 +146,6 @@ def _points(curve: ScoreCurve) -> dict[str, Any]:
         "area": curve.roc_auc,
         "averagePrecision": curve.average_precision,
     }
-
-
-def _spread(curve: ScoreCurve) -> NDArray[np.intp]:
-    """Return points at about equal distances along the ROC curve, the last among them."""
-    length = curve.recall + curve.false_positive_rate
-    marks = np.linspace(0.0, length[-1], 200)
-    return np.unique(np.minimum(np.searchsorted(length, marks), len(length) - 1))
 
 
 def decision_data(facts: Quality) -> dict[str, Any] | None:

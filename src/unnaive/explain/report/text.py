@@ -181,44 +181,24 @@ def try_words(answer: Answer) -> str:
     )
 
 
-@singledispatch
-def members_words(node: Any) -> str:  # noqa: ARG001
-    """Return the heading of the small bars beside the prediction."""
-    return ""
-
-
-@members_words.register
-def _(node: Ensemble) -> str:
-    if node.stack is None:
-        words = members_words(node.members[0]) if len(node.members) == 1 else ""
-        return f"{words} (before calibration)" if words else ""
-    member = node.names[0].split()[0]
-    if node.combine == "softmax":
-        return f"Vote of each {member}: its class and weight"
-    return f"Share of each {member} in the probabilities"
-
-
-@members_words.register
-def _(node: GatedMixture) -> str:  # noqa: ARG001
-    return "Responsibility of each expert for the row, and its prediction"
-
-
-@members_words.register
-def _(node: GroupedClasses) -> str:  # noqa: ARG001
-    return "Probability of each cluster"
-
-
-def members(answer: Answer) -> list[str]:
-    """Return the names of the parts whose votes or shares make the answer."""
-    calibrated = (n for n in answer.walk() if not isinstance(n, Ensemble) or len(n.names) > 1)
-    node = next(calibrated, answer.core)
+def members(answer: Answer) -> tuple[str, list[str]]:
+    """Return the heading and names of the small bars beside the prediction: votes or shares."""
+    title, names, node = "", [], answer.core
+    for node in answer.walk():
+        if not isinstance(node, Ensemble) or node.stack is not None or len(node.names) > 1:
+            break  # anything outside calibrates
     if isinstance(node, GroupedClasses):
-        return list(label_names(as_objects(node.pairs(answer.classes))))
-    if isinstance(node, Ensemble) and node.stack is not None:
-        return list(node.names)
-    if isinstance(node, GatedMixture):
-        return [f"expert {e}" for e in range(node.shape.n_experts)]
-    return []
+        title = "Probability of each cluster"
+        names = list(label_names(as_objects(node.pairs(answer.classes))))
+    elif isinstance(node, GatedMixture):
+        title = "Responsibility of each expert for the row, and its prediction"
+        names = [f"expert {e}" for e in range(node.shape.n_experts)]
+    elif isinstance(node, Ensemble) and node.stack is not None:
+        names, member = list(node.names), node.names[0].split()[0]
+        votes = f"Vote of each {member}: its class and weight"
+        shares = f"Share of each {member} in the probabilities"
+        title = votes if node.combine == "softmax" else shares
+    return f"{title} (before calibration)" if title and node is not answer.root else title, names
 
 
 def foreign_words(answer: Answer) -> str:

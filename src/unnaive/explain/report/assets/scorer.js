@@ -83,7 +83,7 @@ U.pair = (data, units) => {
   const logs = U.array(data.logs);
   const [first, second] = data.slots.map((numbering, k) => {
     const j = data.columns[k], cuts = numbering.cuts && U.array(numbering.cuts), slots = numbering.slots && U.array(numbering.slots);
-    return (row) => (cuts ? U.slot(cuts, row[j]) : slots[Math.min(row[j], slots.length - 1)]);
+    return (row) => (cuts ? U.slot(cuts, row[j]) : slots ? slots[Math.min(row[j], slots.length - 1)] : 0);
   });
   return (row, out) => {
     const at = (first(row) * data.width + second(row)) * units;
