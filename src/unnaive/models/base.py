@@ -151,15 +151,14 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         self._check_parameters()
         fitted = self._unfitted(progress=True)
         source, summary = fitted._read(X, y, sample_weight)
+        check_class_weight(self.class_weight, summary.labels.classes)
         fitted._fit_answer(fitted._first_pass(source, summary))
         self._take_fitted(fitted)
         return self
 
     def _first_pass(self, source: Any, summary: Summary, seed: int | None = None) -> FirstPass:
         """Return what `_fit_node` learns from; the seed is drawn where none is given."""
-        classes = summary.labels.classes
-        check_class_weight(self.class_weight, classes)
-        factor = class_factor(self.class_weight, classes, summary.counts.totals)
+        factor = class_factor(self.class_weight, summary.labels.classes, summary.counts.totals)
         if seed is None:
             seed = draw_seed(getattr(self, "random_state", 0))
         return FirstPass(source, summary, factor, seed, self.n_jobs)
