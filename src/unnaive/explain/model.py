@@ -651,7 +651,7 @@ def _attribute(part: Part, schema: Schema, j: int, level: float) -> AttributeEvi
         label_names(part.labels),
     )
     if isinstance(term, (GaussianTerm, KernelTerm)):
-        return make(*_density(part, column, j, term, level))
+        return make(*_density(part, column, j, term))
     if term is not None and term.logs.any():
         return make(*_table(part, column, j, term, level))
     counts = slot_counts(part.counts, j, 3, len(part.labels))[:2]
@@ -694,26 +694,20 @@ def _table(part: Part, column: Column, j: int, term: TableTerm, level: float) ->
 
 
 def _density(
-    part: Part, column: Column, j: int, term: GaussianTerm | KernelTerm, level: float
+    part: Part, column: Column, j: int, term: GaussianTerm | KernelTerm
 ) -> tuple[Any, ...]:
     """Return the fields of a column whose evidence is by densities, taken at points."""
     points = points_of(term, column)
     logs = np.vstack((term.missing, logs_at(term, column, points)))
     counts = slot_counts(part.counts, j, 3, logs.shape[1])[:2]
-    prior = part.scorer.log_prior
-    weights = weigh(logs, prior)
-    limits = np.full((2, *logs.shape), np.nan)
-    # Whether a number is there is evidence by counts; the number itself, by densities.
-    there = np.vstack((term.missing, term.log_weight))
-    down, up = _reach(part, j, counts, there, weigh(there, prior), level)
-    limits[:, 0] = weights[0] - down[0], weights[0] + up[0]
+    weights, unknown = weigh(logs, part.scorer.log_prior), np.full(logs.shape, np.nan)
     shares = np.exp(logs - term.log_weight)
     shares[0] = 0.0 if part.counts is None else normalized(counts)[0]
     point_counts = np.vstack((counts[:1], np.full((len(points), logs.shape[1]), np.nan)))
     values = ("missing", *cut_names(points, column, 4))
     states = ("missing",) + ("value",) * len(points)
     raw = (None, *_natural(points, column))
-    fields = (logs, weights, *limits, point_counts, shares, np.empty(0))
+    fields = (logs, weights, unknown, unknown, point_counts, shares, np.empty(0))
     return ("density", values, states, raw, *fields)
 
 

@@ -128,10 +128,11 @@ class ExplanationDisplay:
         low, high = min(every), max(every)
         reach = max(high - low, drawing.LEAST_SCALE)
         digits = "+z.1%" if fall.unit == "probability" else "+z.2f"
-        for y, bar, start, end in zip(at, bars, left, right, strict=True):
-            self._number(y, max(start, end), reach, _number(bar, digits))
-        plain = digits.replace("+", "") if "%" in digits else digits
-        self._number(last, max(total, 0.0), reach, _number(fall.total, plain))
+        numbers = [_number(bar, digits) for bar in bars]
+        numbers.append(_number(fall.total, digits.replace("+", "") if "%" in digits else digits))
+        ends = np.append(np.maximum(left, right), max(total, 0.0)) + 0.015 * reach
+        for y, (x, text) in enumerate(zip(ends, numbers, strict=True)):
+            drawing.write(ax, x, y, text, fontsize=drawing.SMALL - 1)
         ax.axvline(0, color="black", lw=0.8)
         drawing.name_ticks(ax.yaxis, range(last + 1), [*names, "total"])[-1].set_fontweight("bold")
         ax.set_ylim(last + 0.7, -0.7)
@@ -141,14 +142,10 @@ class ExplanationDisplay:
         ax.set_axisbelow(True)
         what = drawing.plain(fall.label, 40)
         rival = f" against {drawing.plain(fall.against, 40)}" if fall.against else ""
-        unit = {"log odds": "log odds of", "probability": "probability of", "votes": "votes for"}
-        ax.set_xlabel(f"{unit[fall.unit]} {what}{rival}", fontsize=drawing.SMALL, parse_math=False)
+        ax.set_xlabel(f"{fall.unit} of {what}{rival}", fontsize=drawing.SMALL, parse_math=False)
         drawing.bare(ax, "bottom")
-        where = "" if fall.title in ("",) else f", by {fall.title}"
+        where = f", by {fall.title}" if fall.title else ""
         drawing.title(ax, f"P({drawing.plain(fall.answer, 40)}) = {fall.probability:.4g}{where}")
-
-    def _number(self, y: Any, x: float, reach: float, text: str) -> None:
-        drawing.write(self.ax_, x + 0.015 * reach, y, text, fontsize=drawing.SMALL - 1)
 
 
 def _name(name: str, sign: str, value: str) -> str:

@@ -142,68 +142,53 @@ def _pair(pair: PairTerm, terms: Sequence[Term]) -> Payload:
     }
 
 
+def _packed(values: Any, *names: str) -> Payload:
+    return {name: pack(getattr(values, name)) for name in names}
+
+
 def _term(term: Term) -> Payload | None:
     if isinstance(term, TableTerm):
-        return {"kind": "table", "logs": pack(term.logs)}
+        return {"kind": "table", **_packed(term, "logs")}
     if isinstance(term, GaussianTerm):
-        return {
-            "kind": "gaussian",
-            "peak": pack(term.peak),
-            "mean": pack(term.mean),
-            "deviation": pack(np.sqrt(term.variance)),
-            "missing": pack(term.missing),
-        }
+        deviation = pack(np.sqrt(term.variance))
+        payload = _packed(term, "peak", "mean", "missing")
+        return {"kind": "gaussian", "deviation": deviation, **payload}
     if isinstance(term, KernelTerm):
-        densities = term.densities
         return {
             "kind": "kernel",
-            "low": densities.scale.low,
-            "half_range": densities.scale.half_range,
-            "start": pack(densities.start),
-            "per_step": pack(densities.per_step),
-            "first": pack(densities.first),
-            "last": pack(densities.last),
-            "logs": pack(densities.logs),
+            "low": term.densities.scale.low,
+            "half_range": term.densities.scale.half_range,
             "there": pack(term.log_weight),
             "missing": pack(term.missing),
+            **_packed(term.densities, "start", "per_step", "first", "last", "logs"),
         }
     return None
 
 
 def _routing(tree: Tree) -> Payload:
     """Return the tests that route a row; see `Tree`."""
-    names = ("attribute", "parent", "child_start", "child", "route_start", "route", "offsets")
-    return {name: pack(getattr(tree, name)) for name in names}
+    return _packed(
+        tree, "attribute", "parent", "child_start", "child", "route_start", "route", "offsets"
+    )
 
 
 @scorer_payload.register
 def _(tree: NaiveBayesTree) -> Payload:
-    payload: Payload = {
-        "kind": "bayes_tree",
-        "tree": _routing(tree),
-        "prior": pack(tree.log_prior),
-        "place": pack(tree.place),
-        "logs": pack(tree.logs),
-    }
-    densities = tree.densities
+    prior, densities = pack(tree.log_prior), tree.densities
+    payload: Payload = {"kind": "bayes_tree", "tree": _routing(tree), "prior": prior}
+    payload |= _packed(tree, "place", "logs")
     if densities is not None:
         payload["scales"] = [
             None if scale is None else [scale.low, scale.half_range] for scale in densities.scales
         ]
-        names = ("start", "per_step", "first", "last")
-        payload |= {name: pack(getattr(densities, name)) for name in names}
+        payload |= _packed(densities, "start", "per_step", "first", "last")
         payload["densities"] = pack(densities.logs)
     return payload
 
 
 @scorer_payload.register
 def _(tree: ClassTree) -> Payload:
-    return {
-        "kind": "class_tree",
-        "tree": _routing(tree),
-        "share": pack(tree.share),
-        "answer": pack(tree.answer),
-    }
+    return {"kind": "class_tree", "tree": _routing(tree), **_packed(tree, "share", "answer")}
 
 
 @scorer_payload.register
@@ -214,7 +199,7 @@ def _(forest: Forest) -> Payload:
     return {
         "kind": "forest",
         "prior": pack(forest.prior),
-        **{name: pack(getattr(trees, name)) for name in names},
+        **_packed(trees, *names),
     }
 
 

@@ -56,10 +56,7 @@ U.compare = (place, data) => {
     list.replaceChildren(
       U.el("span", {}), U.el("div", { class: "heads" }, U.el("span", {}, "\u2190 evidence for ", U.name(labels[state.a])), U.el("span", {}, "evidence for ", U.name(labels[state.b]), " \u2192")),
       ...lines);
-    more.replaceChildren();
-    if (shown.length < values.length && !state.all) {
-      more.append(U.el("button", { type: "button", onclick: () => { state.all = true; render(); } }, `Show more of ${values.length} values`));
-    }
+    U.more(more, shown, state.all ? shown : values, `Show more of ${values.length} values`, () => { state.all = true; render(); });
   };
 
   // Distribution of one attribute in every class.
@@ -113,5 +110,5 @@ U.compare = (place, data) => {
     profile);
   render();
   renderProfile();
-  return { state, render, strongest };
+  return { strongest };
 };

@@ -19,6 +19,10 @@ U.fill = (node, given, children) => {
 
 U.refill = (node, ...children) => { node.replaceChildren(); return U.fill(node, {}, children); };
 
+// A button that shows the rest of a list.
+U.more = (place, shown, all, text, act) =>
+  U.refill(place, shown.length < all.length ? U.el("button", { type: "button", onclick: act }, text) : null);
+
 // A name of the user's: kept apart from the text around it, whatever its direction.
 U.name = (text, given = {}) => U.el("bdi", { title: text, ...given }, ...U.breaks(text));
 

@@ -98,19 +98,16 @@ U.evidence = (place, data) => {
     return list;
   };
 
-  // Evidence of a number by densities: a line for each class, with its interval.
+  // Evidence of a number by densities: a line for each class.
   const curve = (attribute, n, reach) => {
-    const [weights, low, high] = [attribute.weights(), attribute.low(), attribute.high()], width = 380, height = 120, points = attribute.values.length - 1;
+    const weights = attribute.weights(), width = 380, height = 120, points = attribute.values.length - 1;
     const x = (k) => 8 + (k / Math.max(points - 1, 1)) * (width - 16), y = (w) => 56 - 50 * Math.min(Math.max(w / 1000 / reach, -1), 1);
     const picture = U.svg("svg", { viewBox: `0 0 ${width} ${height}`, width: "100%", role: "img", "aria-label": `evidence of ${attribute.name}` });
     picture.append(U.svg("line", { class: "axis", x1: 8, x2: width - 8, y1: y(0), y2: y(0) }));
     U.pointNames(picture, attribute.values, x, height - 2);
     for (const c of state.labels) {
-      const at = (list, k) => list[(k + 1) * n + c], all = Array.from({ length: points }, (_, k) => k);
-      const band = [...all.map((k) => `${x(k)},${y(at(high, k))}`), ...all.reverse().map((k) => `${x(k)},${y(at(low, k))}`)];
-      picture.append(
-        U.svg("polygon", { points: band.join(" "), style: { fill: color(c, n), opacity: 0.16 } }),
-        U.svg("polyline", { points: all.reverse().map((k) => `${x(k)},${y(at(weights, k))}`).join(" "), style: { fill: "none", stroke: color(c, n), "stroke-width": 1.75 } }));
+      const line = Array.from({ length: points }, (_, k) => `${x(k)},${y(weights[(k + 1) * n + c])}`);
+      picture.append(U.svg("polyline", { points: line.join(" "), style: { fill: "none", stroke: color(c, n), "stroke-width": 1.75 } }));
     }
     return U.el("div", {}, picture, state.missing ? U.el("div", { class: "values" }, line(attribute, 0, n, reach)) : null);
   };
@@ -127,10 +124,7 @@ U.evidence = (place, data) => {
     const shown = state.all ? informative : informative.slice(0, MOST);
     const reach = reachOf(shown.map((j) => now.attributes[j]), n);
     grid.replaceChildren(...shown.map((j) => card(now.attributes[j], j, n, reach)));
-    more.replaceChildren();
-    if (shown.length < informative.length) {
-      more.append(U.el("button", { type: "button", onclick: () => { state.all = true; render(); } }, `Show all ${informative.length} attributes`));
-    }
+    U.more(more, shown, informative, `Show all ${informative.length} attributes`, () => { state.all = true; render(); });
     if (!matching.length) more.append("No attribute or value has this in its name.");
     const reasons = [...new Set(without.map((j) => now.attributes[j].reason))];
     U.refill(rest, reasons.length ? reasons.map((reason) => U.el("p", {}, "No evidence of ",

@@ -30,7 +30,7 @@ U.open = () => {
   if (data.decision) U.decideView = fill("decide-view", (place) => U.decide(place, data.decision, data.classes));
   const evidence = data.parts.length ? fill("evidence-view", (place) => U.evidence(place, data)) : null;
   U.evidenceView = evidence;
-  if (data.parts.length && data.parts[0].pairs) U.pairsView = fill("pairs-view", (place) => U.pairs(place, data));
+  if (data.parts.length && data.parts[0].pairs) fill("pairs-view", (place) => U.pairs(place, data));
   // The tree may be inside a decomposition; its labels are then clusters.
   let rooted = model;
   while (rooted && !rooted.routing && rooted.inner) rooted = rooted.inner;

@@ -87,8 +87,7 @@ U.pairs = (place, data) => {
     let reach = 0.05;
     weights.forEach((list, k) => { const counts = shown[k].counts(); list.forEach((weight, cell) => { if (counts[cell] && Math.abs(weight) < U.FAR) reach = Math.max(reach, Math.abs(weight)); }); });
     grid.replaceChildren(...shown.map((pair, k) => card(pair, weights[k], reach)));
-    more.replaceChildren();
-    if (shown.length < matching.length) more.append(U.el("button", { type: "button", onclick: () => { state.all = true; render(); } }, `Show all ${matching.length} pairs`));
+    U.more(more, shown, matching, `Show all ${matching.length} pairs`, () => { state.all = true; render(); });
     if (!matching.length) more.append("No pair has an attribute of this name.");
     about.replaceChildren(
       U.el("span", { class: "dot", style: { background: "var(--for)" } }), " for ", U.name(labels[state.label]), ", ",
@@ -102,5 +101,4 @@ U.pairs = (place, data) => {
       pairs.length > MOST ? U.field("Search", search) : null),
     about, grid, more);
   render();
-  return { state, render };
 };

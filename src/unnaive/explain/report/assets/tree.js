@@ -18,26 +18,19 @@ U.tree = (place, data, routing, choose) => {
       if (routing.attribute[node] >= 0 && routing.path(node).length <= depth) open.add(node);
     }
   };
-  // Level by level, as many nodes as fit the view; at least the root is open.
+  // The root, then those with most rows, as many as fit the view.
   const openSome = () => {
-    open.clear();
-    let level = [0], seen = 1;
-    while (level.length) {
-      const next = level.flatMap((node) => routing.children(node));
-      if (!next.length || (seen + next.length > AT_FIRST && open.size)) break;
-      level.forEach((node) => { if (routing.attribute[node] >= 0) open.add(node); });
-      seen += next.length;
-      level = next;
-    }
-    // Then the largest of those that are still closed.
-    const closed = level.filter((node) => routing.attribute[node] >= 0);
+    openTo(1);
+    const inner = (node) => routing.children(node).filter((child) => routing.attribute[child] >= 0);
+    const closed = inner(0);
+    let seen = 1 + routing.children(0).length;
     while (closed.length) {
       closed.sort((one, two) => weightOf(two) - weightOf(one));
-      const children = routing.children(closed[0]);
-      if (seen + children.length > AT_FIRST) break;
-      seen += children.length;
-      open.add(closed.shift());
-      closed.push(...children.filter((node) => routing.attribute[node] >= 0));
+      const node = closed.shift();
+      seen += routing.children(node).length;
+      if (seen > AT_FIRST) break;
+      open.add(node);
+      closed.push(...inner(node));
     }
   };
 

@@ -112,7 +112,7 @@ U.whatIf = (place, data, model) => {
     const whole = column.whole && high - low <= 1e6;
     const slider = U.el("input", {
       type: "range", id: label, min: low, max: high, disabled: !wide,
-      step: whole ? 1 : "any", "aria-label": column.name,
+      step: whole ? 1 : (high - low) / 256 || "any", "aria-label": column.name,
     });
     const plain = column.family === "number";
     const box = plain
@@ -120,14 +120,6 @@ U.whatIf = (place, data, model) => {
       : U.el("small", {});
     const clear = U.el("button", { type: "button", title: "set to missing", "aria-label": `${column.name} missing` }, "NA");
     slider.addEventListener("input", () => set(j, Number(slider.value)));
-    // Arrow keys on a slider of any step move it by a hundredth.
-    slider.addEventListener("keydown", (event) => {
-      const direction = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
-      if (!direction || whole) return;
-      event.preventDefault();
-      const now = Number.isNaN(state.row[j]) ? (low + high) / 2 : state.row[j];
-      set(j, Math.min(Math.max(now + (direction * (high - low)) / 100, low), high));
-    });
     if (plain) {
       box.addEventListener("input", () => {
         const value = box.value === "" ? NaN : Number(box.value);
@@ -164,11 +156,7 @@ U.whatIf = (place, data, model) => {
     const matching = order.filter((j) => columns[j].name.toLowerCase().includes(state.search));
     shown = state.all ? matching : matching.slice(0, MOST);
     inputs.replaceChildren(...shown.map((j) => lineOf(j).node));
-    more.replaceChildren();
-    if (matching.length > shown.length) {
-      more.append(U.el("button", { type: "button", onclick: () => { state.all = true; arrange(); update(); } },
-        `Show all ${matching.length} attributes`));
-    }
+    U.more(more, shown, matching, `Show all ${matching.length} attributes`, () => { state.all = true; arrange(); update(); });
   };
 
   // The answer ---------------------------------------------------------------------------------
