@@ -329,26 +329,7 @@ def test_labels_that_the_model_does_not_know_count_as_wrong():
 # Two classes, what if -----------------------------------------------------------------------
 
 
-def test_discrimination_ranks_what_tells_two_classes_apart():
-    model = fitted(0)
-    found = discriminate(model, "no", "yes")
-    facts = evidence_of(model)
-    for name, value, weight, share in zip(
-        found.attributes, found.values, found.weights, found.shares, strict=True
-    ):
-        own = facts[name]
-        v = own.values.index(value)
-        assert weight == own.logs[v, 1] - own.logs[v, 2]
-        np.testing.assert_array_equal(share, own.shares[v, [1, 2]])
-    worth = found.shares.mean(axis=1) * abs(found.weights)
-    assert (np.diff(worth) <= 1e-12).all()
-    with pytest.raises(ValueError, match="against='maybee' is not one of the classes"):
-        discriminate(model, "no", "maybee")
-    with pytest.raises(ValueError, match="label and against are both 'no': give two classes"):
-        discriminate(model, "no", "no")
-
-
-def test_pairs_that_distinguish_classes_are_those_of_the_evidence():
+def test_values_that_distinguish_classes_are_those_of_the_evidence():
     table, y = mixed_table(400, classes=3)
     model = UnnaiveBayesClassifier(
         interactions=4, early_stopping=False, max_rounds=20, max_categories=3
@@ -358,6 +339,15 @@ def test_pairs_that_distinguish_classes_are_those_of_the_evidence():
     place = {both: k for k, both in enumerate(zip(told.attributes, told.values, strict=True))}
     assert len(place) == len(told) > sum(map(len, facts.attributes))
     assert (np.diff(told.importance) <= 0).all()
+    for own in facts.attributes:
+        for v, value in enumerate(own.values):
+            if (k := place.get((own.name, value))) is not None:
+                assert told.weights[k] == own.logs[v, 0] - own.logs[v, 1]
+                np.testing.assert_array_equal(told.shares[k], own.shares[v, :2])
+    with pytest.raises(ValueError, match="against='maybee' is not one of the classes"):
+        discriminate(model, "no", "maybee")
+    with pytest.raises(ValueError, match="label and against are both 'no': give two classes"):
+        discriminate(model, "no", "no")
     block = open_table(model, table, fitted=model.schema_).block
     for pair in facts.pairs:
         for axis, (j, coder) in enumerate(pair.term.columns):

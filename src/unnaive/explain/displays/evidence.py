@@ -173,11 +173,11 @@ class EvidenceDisplay:
         bars = len(drawn) <= 6 and len(drawn) * len(self.rows_) <= 150  # more would be too thin
         height = 0.125 * len(drawn) + 0.09 if bars else 0.19
         width = 7.5 if bars else 3.8 + 0.24 * len(drawn)
-        spread = sum(1.0 if row.value is None else height / 0.215 for row in self.rows_)
-        self.figure_, self.ax_ = drawing.canvas(ax, max(width, 6.0), 1.1 + 0.215 * spread)
+        sizes = np.array([1.0 if row.value is None else height / 0.215 for row in self.rows_])
+        self.figure_, self.ax_ = drawing.canvas(ax, max(width, 6.0), 1.1 + 0.215 * sizes.sum())
         self.bars_: list[Any] = []
         self.cells_: Any = None
-        places = self._places(height / 0.215)
+        places = np.cumsum(sizes) - sizes / 2  # the middle of each line, downwards
         if bars:
             self._draw_bars(drawn, places, height / 0.215)
         else:
@@ -205,11 +205,6 @@ class EvidenceDisplay:
         if len(drawn) == 1:
             return f"Evidence for {drawing.plain(facts.names[drawn[0]], 40)}{where}"
         return f"Evidence for each class{where}"
-
-    def _places(self, height: float) -> NDArray[np.float64]:
-        """Return the middle of each line, downwards; a line of an attribute's name is one high."""
-        sizes = np.array([1.0 if row.value is None else height for row in self.rows_])
-        return np.cumsum(sizes) - sizes / 2
 
     def _draw_bars(
         self, drawn: NDArray[np.intp], places: NDArray[np.float64], height: float
@@ -388,22 +383,33 @@ class PairDisplay:
         -------
         PairDisplay
         """
-        evidence = self.evidence
+        evidence, slots = self.evidence, self.evidence.shown_slots(self.counts)
         names = np.array(evidence.labels, dtype=object)
         c = len(names) - 1 if label is None else find_label(names, str(label), "label")
-        weights = evidence.weights[:, :, c]
-        self.rows_, self.columns_ = evidence.shown_slots(self.counts)
-        drawn = weights[np.ix_(self.rows_, self.columns_)]
-        width, height = 2.6 + 0.42 * len(self.columns_), 1.6 + 0.26 * len(self.rows_)
-        self.figure_, self.ax_ = drawing.canvas(ax, min(max(width, 5.0), 14.0), min(height, 14.0))
-        texts = None
-        if self.counts is not None:
-            counts = self.counts[np.ix_(self.rows_, self.columns_)]
-            texts = [[drawing.rows_text(n) for n in row] for row in counts.tolist()]
-        self.cells_ = _draw_cells(self.ax_, evidence, (self.rows_, self.columns_), drawn, texts)
-        note = "numbers are rows" if texts is not None and _has_room(drawn) else ""
+        self.rows_, self.columns_ = slots
+        weights = evidence.weights[:, :, c][np.ix_(*slots)]
+        width, height = 2.6 + 0.42 * weights.shape[1], 1.6 + 0.26 * weights.shape[0]
+        self.figure_, ax = drawing.canvas(ax, min(max(width, 5.0), 14.0), min(height, 14.0))
+        limit, self.ax_ = max(float(np.abs(weights).max(initial=0.0)), drawing.LEAST_SCALE), ax
+        colours = {"cmap": drawing.diverging(), "vmin": -limit, "vmax": limit}
+        self.cells_ = ax.imshow(weights, aspect="auto", **colours)
+        small = {"fontsize": drawing.SMALL, "parse_math": False}
+        ax.set_ylabel(drawing.plain(evidence.columns[0], 40), **small)
+        ax.set_xlabel(drawing.plain(evidence.columns[1], 40), **small)
+        for axis, values, kept in zip((ax.yaxis, ax.xaxis), evidence.values, slots, strict=True):
+            places = np.arange(0, len(kept), -(-len(kept) // 40))  # at most 40 values are named
+            words = [drawing.plain(values[kept[k]], 18) for k in places]
+            drawing.name_ticks(axis, places, words, rotation=90 if axis is ax.xaxis else 0)
+        note = ""
+        if self.counts is not None and max(weights.shape) <= 16:  # there is room for text
+            note = "numbers are rows"
+            for (i, k), n in np.ndenumerate(self.counts[np.ix_(*slots)]):
+                colour = "white" if abs(weights[i, k]) > 0.65 * limit else "black"
+                how = {"ha": "center", "fontsize": drawing.SMALL - 2, "color": colour}
+                drawing.write(ax, k, i, drawing.rows_text(float(n)), **how)
+        drawing.bare(ax)
         title = f"Evidence of {drawing.plain(evidence.name, 60)} for {drawing.plain(names[c], 30)}"
-        drawing.title(self.ax_, title, note)
+        drawing.title(ax, title, note)
         return self
 
 
@@ -420,36 +426,3 @@ def _find_pair(pairs: Sequence[PairEvidence], pair: int | Sequence[str]) -> Pair
             return candidate
     some = listed((candidate.name for candidate in pairs), 5)
     raise ValueError(f"there is no pair {tuple(pair)!r}; the model has {some}.")
-
-
-def _draw_cells(
-    ax: Any,
-    evidence: PairEvidence,
-    slots: tuple[NDArray[np.intp], NDArray[np.intp]],
-    sizes: NDArray[np.float64],
-    texts: Sequence[Sequence[str]] | None,
-) -> Any:
-    """Draw the coloured cells of a pair, with texts where there is room for them."""
-    limit = max(float(np.abs(sizes).max(initial=0.0)), drawing.LEAST_SCALE)
-    cells = ax.imshow(sizes, cmap=drawing.diverging(), vmin=-limit, vmax=limit, aspect="auto")
-    for axis, names, kept in zip((ax.yaxis, ax.xaxis), evidence.values, slots, strict=True):
-        step = -(-len(kept) // 40)  # at most 40 values are named
-        places = np.arange(0, len(kept), step)
-        words = [drawing.plain(names[kept[k]], 18) for k in places]
-        turned = {"rotation": 90} if axis is ax.xaxis else {}
-        drawing.name_ticks(axis, places, words, **turned)
-    if texts is not None and _has_room(sizes):
-        for i, row in enumerate(texts):
-            for k, text in enumerate(row):
-                dark = abs(sizes[i, k]) > 0.65 * limit
-                colour = "white" if dark else "black"
-                drawing.write(ax, k, i, text, ha="center", fontsize=drawing.SMALL - 2, color=colour)
-    ax.set_ylabel(drawing.plain(evidence.columns[0], 40), fontsize=drawing.SMALL, parse_math=False)
-    ax.set_xlabel(drawing.plain(evidence.columns[1], 40), fontsize=drawing.SMALL, parse_math=False)
-    drawing.bare(ax)
-    return cells
-
-
-def _has_room(sizes: NDArray[np.float64]) -> bool:
-    """Return whether there is room for text in the cells."""
-    return max(sizes.shape) <= 16

@@ -222,7 +222,10 @@ class NomogramDisplay:
             ends = [f"{p:.4g}" for p in self.others_]
             self._ruler(at, self.others_, ends, up=False, end=min(100.0, self.others_[1]))
             places.append(at)
-            names.append(f"all others ({self._describe_others()})")
+            n_others = len(self.facts.attributes) - len(self.scales_), len(self.facts.pairs)
+            others = [counted(*each) for each in zip(n_others, ("column", "pair"), strict=True)]
+            named = ", ".join(text for text in others if not text.startswith("0 "))
+            names.append(f"all others ({named})")
             at += 1.05
         self._draw_sums(at + 0.6)
         bold = [0, len(places), len(places) + 1]
@@ -245,11 +248,6 @@ class NomogramDisplay:
         ):
             notes.append("scorecard has the points of all values")
         drawing.title(ax, title + where, "; ".join(notes))
-
-    def _describe_others(self) -> str:
-        n_columns = len(self.facts.attributes) - len(self.scales_)
-        counts = ((n_columns, "column"), (len(self.facts.pairs), "pair"))
-        return ", ".join(counted(n, word) for n, word in counts if n)
 
     def _draw_scale(self, scale: NomogramScale, at: float) -> None:
         ax, points = self.ax_, scale.points
