@@ -50,7 +50,7 @@ class Calibration(Facts):
         Mean predicted probability of the rows of a bin, and the share of them that are of the
         class; NaN where a bin is empty.
     low, high : arrays of shape (classes, bins)
-        Credible interval of the observed share.
+        Credible interval (95 %) of the observed share.
     weight : array of shape (classes, bins)
         Weight of the rows in each bin.
     edges : array of shape (bins + 1,)
@@ -278,7 +278,7 @@ class PredictedRows:
         draws = self.draws[drawn]
         return replace(self, p=p, groups=groups, weight=weight, draws=draws, share=share)
 
-    def quality(self, answer: Answer, n_bins: int = 10, level: float = 0.95) -> Quality:
+    def quality(self, answer: Answer) -> Quality:
         """Return the quality; labels that the model does not know count as one class."""
         classes, confusion = answer.classes, self.sums.confusion
         refuse_strange_labels(confusion[:-1].any(), Labels(classes), ["other labels"])
@@ -288,7 +288,7 @@ class PredictedRows:
             confusion = confusion[:-1, :-1]
         sums = replace(self.sums, confusion=confusion)
         rows = LabelledRows(classes, self.groups, self.weight)
-        return _quality(rows, self.p, sums, self.n_rows, answer.decision, n_bins, level)
+        return _quality(rows, self.p, sums, self.n_rows, answer.decision)
 
 
 def _quality(
@@ -297,8 +297,6 @@ def _quality(
     sums: MeasureSums,
     n_rows: int,
     decision: Decision | None,
-    n_bins: int,
-    level: float,
 ) -> Quality:
     measures = sums.measures
     return Quality(
@@ -309,17 +307,16 @@ def _quality(
         measures.log_loss,
         measures.brier,
         measures.calibration_error,
-        _calibration(rows, p, n_bins, level),
+        _calibration(rows, p),
         score_curves(p, rows.groups, rows.weight),
         decision,
     )
 
 
-def _calibration(
-    rows: LabelledRows, p: NDArray[np.float64], n_bins: int, level: float
-) -> Calibration:
-    """Return frequencies by bins of equal width of the probability of each class."""
-    sums, w = np.zeros((3, p.shape[1], n_bins)), rows.weight
+def _calibration(rows: LabelledRows, p: NDArray[np.float64]) -> Calibration:
+    """Return frequencies by ten bins of equal width of the probability of each class."""
+    n_bins, w = 10, rows.weight
+    sums = np.zeros((3, p.shape[1], n_bins))
     for c, column in enumerate(p.T):
         bins = np.clip((column * n_bins).astype(np.intp), 0, n_bins - 1)
         for k, each in enumerate((w, w * column, w * (rows.groups == c))):
@@ -329,22 +326,14 @@ def _calibration(
     # A beta posterior that starts from half a row of either kind.
     above, below = hits + 0.5, total - hits + 0.5
     observed = hits / filled
-    low = np.fmin(betaincinv(above, below, (1.0 - level) / 2.0), observed)
-    high = np.fmax(betaincinv(above, below, (1.0 + level) / 2.0), observed)
+    low = np.fmin(betaincinv(above, below, 0.025), observed)
+    high = np.fmax(betaincinv(above, below, 0.975), observed)
     edges = np.linspace(0.0, 1.0, n_bins + 1)
     classes = rows.classes[: p.shape[1]]
     return Calibration(classes, predicted / filled, observed, low, high, total, edges)
 
 
-def quality_of(
-    model: Any,
-    X: Any,
-    y: Any = None,
-    sample_weight: Any = None,
-    *,
-    n_bins: int = 10,
-    level: float = 0.95,
-) -> Quality:
+def quality_of(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Quality:
     """Return accuracy, losses, ROC, precision-recall and gain curves, confusion and calibration.
 
     Parameters
@@ -358,10 +347,6 @@ def quality_of(
         None only where a `scan` names the column. Labels that the model has never seen count as
         wrong; if there are no others, the labels are of another kind, and an error is raised.
     sample_weight : array-like of shape (n_samples,), name of a column or None, default=None
-    n_bins : int, default=10
-        Bins of the calibration curve, equally wide.
-    level : float, default=0.95
-        Probability of the credible intervals.
 
     Returns
     -------
@@ -385,7 +370,7 @@ def quality_of(
     """
     scan = scan_of(X, y, sample_weight)
     if scan is not None:
-        return _quality_of_scan(model, scan, n_bins, level)
+        return _quality_of_scan(model, scan)
     predicted = np.asarray(model.predict_proba(X))
     rows = labelled_rows(model.classes_, len(predicted), y, sample_weight)
     groups, weight = rows.groups, rows.weight
@@ -395,14 +380,14 @@ def quality_of(
     else:  # other libraries may choose a class in their own way
         decided, decision = _numbers(rows.classes, model.predict(X)), None
     sums = MeasureSums.of(rows.widened(predicted), groups, weight, decided)
-    return _quality(rows, predicted, sums, len(groups), decision, n_bins, level)
+    return _quality(rows, predicted, sums, len(groups), decision)
 
 
 def _numbers(classes: NDArray[Any], labels: Any) -> NDArray[np.intp]:
     return known_groups(Labels(classes), np.asarray(labels))
 
 
-def _quality_of_scan(model: Any, scan: Scan, n_bins: int, level: float) -> Quality:
+def _quality_of_scan(model: Any, scan: Scan) -> Quality:
     answer, n_jobs = getattr(model, "answer_", None), getattr(model, "n_jobs", None)
     if not isinstance(answer, Answer):
         raise TypeError(
@@ -420,4 +405,4 @@ def _quality_of_scan(model: Any, scan: Scan, n_bins: int, level: float) -> Quali
 
     source = open_table(model, scan, fitted=answer.schema)
     rows: PredictedRows = source.reduce(predict, operator.add)
-    return rows.quality(answer, n_bins, level)
+    return rows.quality(answer)

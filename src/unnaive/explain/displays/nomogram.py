@@ -277,7 +277,10 @@ class NomogramDisplay:
         inside = (points >= 0) & (points <= most)
         where = 100 * points[inside] / most
         names = [f"{p:g}" for p in PROBABILITIES[inside]]
-        shown = [k for k in range(len(where)) if k == 0 or where[k] - where[k - 1] > 4.5]
+        shown: list[int] = []  # with room for their names
+        for k in range(len(where)):
+            if not shown or where[k] - where[shown[-1]] > 4.5:
+                shown.append(k)
         self._ruler(at + 1.1, where[shown], [names[k] for k in shown], up=False)
 
     def _ruler(

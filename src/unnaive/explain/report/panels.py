@@ -15,7 +15,6 @@ from unnaive.answer import (
     Ensemble,
     ExternalEstimator,
     GroupedClasses,
-    Scorecard,
     scorecard,
 )
 from unnaive.common.sklearn_private import safe_indexing
@@ -84,7 +83,7 @@ class Panels:
         self.parts = self._parts()
         self.card = self._scorecard()
 
-    def _scorecard(self) -> Scorecard | None:
+    def _scorecard(self) -> dict[str, Any] | None:
         """Return the points of two classes, where evidence adds up in a short enough table."""
         if len(self.class_names) != 2:
             return None
@@ -92,17 +91,12 @@ class Panels:
             card = scorecard(self.model)
         except (TypeError, ValueError):  # no evidence by value
             return None
-        return card if card.n_values <= 1000 else None
-
-    def _card_view(self) -> dict[str, Any] | None:
-        if self.card is None:
+        if card.n_values > 1000:
             return None
-        frame = self.card._columns()
+        frame = card._columns()
         lines = zip(frame["column"], frame["value"], frame["points"], strict=True)
-        return {
-            "words": text.scorecard_words(self.card),
-            "lines": [{"column": c, "value": v, "points": p} for c, v, p in lines],
-        }
+        points = [{"column": c, "value": v, "points": p} for c, v, p in lines]
+        return {"words": text.scorecard_words(card), "lines": points}
 
     def _importance(self, X: Any, y: Any) -> Importance | None:
         """Return the importance on all rows, or on some of them where each column takes long.
@@ -160,7 +154,8 @@ class Panels:
         }
         every = 0 if self.reading is None else len(self.reading.parts.names)
         tree = self.answer.tree
-        kept = len(self.parts)
+        kept, n_pairs = len(self.parts), len(self.answer.pairs)
+        shown_pairs = len(self.parts[0].get("pairs", ())) if self.parts else 0
         return {
             "title": self.title,
             "sections": [(k, name) for k, name in text.SECTIONS.items() if shown.get(k, True)],
@@ -179,23 +174,17 @@ class Panels:
             "evidence_words": f" Of {every} parts, the {kept} with most rows are on this page."
             if 0 < kept < every
             else "",
-            "pairs_words": self._pairs_words(),
+            "pairs_words": f" Of {n_pairs} pairs, the strongest {shown_pairs} are on this page."
+            if shown_pairs < n_pairs
+            else "",
             "try_words": text.foreign_words(self.answer)
             if self.foreign
             else text.try_words(self.answer),
             "can_try": not self.foreign,
-            "card": self._card_view(),
+            "card": self.card,
             "clusters": self.answer.find(GroupedClasses) is not None,
             "notes": self._notes(),
         }
-
-    def _pairs_words(self) -> str:
-        """Return how many pairs there was no room for."""
-        shown = len(self.parts[0].get("pairs", ())) if self.parts else 0
-        every = len(self.answer.pairs)
-        return (
-            f" Of {every} pairs, the strongest {shown} are on this page." if shown < every else ""
-        )
 
     def _importance_view(self) -> dict[str, Any] | None:
         importance = self.importance
@@ -303,7 +292,9 @@ def parts_data(read: ModelParts, titles: dict[int, str], block: Block) -> list[d
         prior = np.exp(facts.log_prior - facts.log_prior.max())
         parts[0] |= {"pairs": pairs_data(facts, block), "prior": (prior / prior.sum()).tolist()}
     room = 120_000 - _cells(parts[0])  # cells of 12 bytes: about 1.5 MB
-    for k in _by_weight(read):
+    # Those with most training rows first, then as numbered.
+    weight = np.array([read.parts.part(k).weight for k in range(len(read.parts.names))])
+    for k in np.argsort(-np.nan_to_num(weight), kind="stable").tolist():
         if k == read.parts.main:
             continue
         part = _part(evidence_of(read, k), k, titles, full=False)
@@ -312,12 +303,6 @@ def parts_data(read: ModelParts, titles: dict[int, str], block: Block) -> list[d
             break
         parts.append(part)
     return parts
-
-
-def _by_weight(read: ModelParts) -> list[int]:
-    """Return the numbers of the parts, those with most training rows first, then as numbered."""
-    weight = np.array([read.parts.part(k).weight for k in range(len(read.parts.names))])
-    return [int(k) for k in np.argsort(-np.nan_to_num(weight), kind="stable")]
 
 
 def _cells(part: dict[str, Any]) -> int:
