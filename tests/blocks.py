@@ -17,7 +17,8 @@ class SplitSource:
 
     def __init__(self, block, edges):
         self.storage = Storage()
-        self.blocks = [block.slice(a, b) for a, b in pairwise(edges)]
+        own = [(a, min(b, block.n_rows)) for a, b in pairwise(edges) if a < block.n_rows]
+        self.blocks = [block.slice(a, b) for a, b in own]
 
     may_change = True
 

@@ -34,7 +34,7 @@ from clusters import (
 )
 from helpers import assert_same_model, mixed_table
 from recording import Record
-from registry import CHOOSERS, ESTIMATORS, TREES
+from registry import TREES
 from unnaive import (
     BoostedNaiveBayesClassifier,
     Discretizer,
@@ -51,9 +51,7 @@ from unnaive.models.boosted import BoostingRounds
 from unnaive.table import dask as dask_module
 from unnaive.table.dask import DaskRecords, DaskSource, Kept
 
-ONE_OF_EACH = [*{type(e): e for e in reversed(ESTIMATORS)}.values()]  # the first of every class
 BOOSTED = BoostedNaiveBayesClassifier(n_estimators=3, early_stopping=True, random_state=1)
-FEW_FOLDS = clone(CHOOSERS[1]).set_params(estimators=["nb"], cv=2)
 pytestmark = pytest.mark.usefixtures("dask_client")
 
 
@@ -77,12 +75,6 @@ def both(estimator, table, frame, **names):
     weight = table["weight"].to_numpy() if "weight" in names else None
     memory = clone(estimator).fit(X, table["label"], sample_weight=weight)
     return memory, clone(estimator).fit(scan(frame, "label", columns=X.column_names, **names))
-
-
-@pytest.mark.parametrize("estimator", [*ONE_OF_EACH, FEW_FOLDS], ids=repr)  # files have them all
-def test_every_model_equals_that_of_memory(estimator):
-    table = awkward_table()
-    assert_same_model(*both(estimator, table, parted(as_pandas(table), PARTS[7])))
 
 
 @pytest.mark.parametrize("n_parts", PARTS)

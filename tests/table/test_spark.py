@@ -23,7 +23,6 @@ from clusters import (
 )
 from helpers import assert_same_model
 from recording import Record
-from registry import CHOOSERS, CLUSTERERS, TREES, UNNAIVE
 from unnaive import (
     Discretizer,
     NaiveBayesClassifier,
@@ -34,20 +33,6 @@ from unnaive import (
 )
 from unnaive.table import spark as spark_module
 from unnaive.table.spark import SparkRecords, SparkSource, open_scan
-
-# One of each family: passes are jobs of their own, and how a model counts is not Spark's matter.
-# Of each way of reading: tables of counts, moments, rows that come again, with labels or not. Dask
-# and files have all models.
-FAMILIES = [
-    NaiveBayesClassifier(numeric="gaussian"),
-    NaiveBayesClassifier(grid_limit=8, n_jobs=2),
-    Discretizer("sigma"),
-    TREES[0],
-    UNNAIVE[0],
-    clone(CHOOSERS[1]).set_params(estimators=["nb"], cv=2),
-    CLUSTERERS[0],
-]
-
 
 # Models that lose a Python worker on Spark, whose pass it is, and which one of its kind.
 KILLED_IDS = ["third pass of boosting", "step of EM"]
@@ -85,11 +70,6 @@ def left(spark, seven):
     tables = spark.sparkContext._jsc.getPersistentRDDs
     before = tables().size()
     return lambda: tables().size() - before
-
-
-@pytest.mark.parametrize("estimator", FAMILIES, ids=repr)
-def test_every_family_equals_that_of_memory(estimator, table, seven):
-    assert_same_model(*both(estimator, table, seven))
 
 
 @pytest.mark.parametrize(("estimator", "method", "number"), KILLED, ids=KILLED_IDS)
