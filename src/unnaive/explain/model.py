@@ -142,15 +142,15 @@ class ModelParts:
         """Return a component by its number or name; the main one for None."""
         names = self.parts.names
         if part is None:
-            return self.parts.part(self.parts.main)
-        if isinstance(part, str):
+            part = self.parts.main
+        elif isinstance(part, str):
             if part not in names:
                 raise ValueError(
                     f"part {part!r} is not in this {type(self.model).__name__}; it has "
                     f"{listed(names, 5)}."
                 )
-            return self.parts.part(names.index(part))
-        if not 0 <= part < len(names):
+            part = names.index(part)
+        elif not 0 <= part < len(names):
             raise ValueError(
                 f"part must be a number from 0 to {len(names) - 1}, or a name such as "
                 f"{names[0]!r}; got {part!r}."
@@ -322,11 +322,9 @@ def _name(label: Any) -> str:
 def find_label(labels: NDArray[Any], label: Any, parameter: str) -> int:
     """Return the number of a label, given as it is or as text."""
     names = label_names(labels)
-    for k, candidate in enumerate(labels.tolist()):
-        if candidate is label or candidate == label:
-            return k
-    if label in names:
-        return names.index(label)
+    for candidates in (labels.tolist(), names):
+        if label in candidates:
+            return candidates.index(label)
     raise ValueError(f"{parameter}={label!r} is not one of the classes: {', '.join(names[:10])}.")
 
 

@@ -83,12 +83,11 @@ U.whatIf = (place, data, model) => {
     const label = `in-${j}`;
     const onPath = U.el("small", { hidden: true }, " on the path");
     let show = () => {};
-    let reader = "";
     if (column.levels) {
       const box = U.select(["missing", ...column.levels], 0, (k) => set(j, k ? k - 1 : NaN), { id: label });
       control.append(box);
       show = () => { box.value = Number.isNaN(state.row[j]) ? 0 : state.row[j] + 1; };
-    } else if (column.kind === "numeric") [reader, show] = numberControl(j, column, control, label);
+    } else if (column.kind === "numeric") show = numberControl(j, column, control, label);
     else if (column.names) {
       const options = ["missing", ...column.names, "a value never seen"];
       const box = U.select(options, 0, (slot) => set(j, slot), { id: label });
@@ -96,7 +95,7 @@ U.whatIf = (place, data, model) => {
       show = () => { box.value = state.row[j]; };
     } else control.append(U.el("small", {}, "no value in training"));
     const node = U.el("div", { class: "input" },
-      U.el("label", { class: "name", for: reader || label }, U.name(column.name), onPath), control, lane, effect);
+      U.el("label", { class: "name", for: label }, U.name(column.name), onPath), control, lane, effect);
     lane.addEventListener("click", (event) => {
       const box = lane.getBoundingClientRect(), at = (event.clientX - box.left) / box.width;
       const here = lines[j].places;
@@ -129,14 +128,14 @@ U.whatIf = (place, data, model) => {
     }
     clear.addEventListener("click", () => set(j, NaN));
     control.append(slider, box, clear);
-    return [label, () => {
+    return () => {
       const value = state.row[j];
       slider.value = Number.isNaN(value) ? (low + high) / 2 : value;
       slider.setAttribute("aria-valuetext", U.value(column, value));
       clear.setAttribute("aria-pressed", Number.isNaN(value));
       if (!plain) box.textContent = U.value(column, value);
       else if (state.typing !== box) box.value = Number.isNaN(value) ? "" : Number(value.toPrecision(12));
-    }];
+    };
   };
 
   const lines = columns.map(() => null);
@@ -317,8 +316,7 @@ U.whatIf = (place, data, model) => {
       rowBox,
       U.el("button", { type: "button", "aria-label": "previous row", onclick: () => step(-1) }, "\u2039"),
       U.el("button", { type: "button", "aria-label": "next row", onclick: () => step(1) }, "\u203a"))),
-    n > 2 ? U.field("Explain", U.select(["the most probable class", ...classes], 0, (k) => { state.of = k - 1; update(); }, { id: "try-of" })) : null,
-    n === 2 ? U.field("Explain", U.select(classes, 1, (k) => { state.of = k; update(); }, { id: "try-of" })) : null,
+    n > 1 ? U.field("Explain", U.select(["the most probable class", ...classes], state.of + 1, (k) => { state.of = k - 1; update(); }, { id: "try-of" })) : null,
     n > 2 ? U.field("against", U.select(["the next most probable", ...classes], 0, (k) => { state.against = k - 1; update(); }, { id: "try-against" })) : null,
     U.field("Order", U.select(["by importance", "by evidence", "as in the table", "by name"], 0, (k) => { state.order = k; arrange(); update(); })),
     columns.length > 12 ? U.field("Search", search) : null);
