@@ -106,7 +106,7 @@ class Outline:
         classes = label_names(labels)
         heights = [max(1, len(item.remarks)) for item in items]
         has_evidence = any(item.remarks for item in items)
-        layout = WITH_EVIDENCE if has_evidence else WITHOUT_EVIDENCE
+        self._layout = layout = WITH_EVIDENCE if has_evidence else WITHOUT_EVIDENCE
         height = 1.2 + 0.185 * sum(heights) + 0.06 * len(items)
         self.figure_, ax = drawing.canvas(ax, 9.5, height)
         self.items_, self.ax_ = items, ax
@@ -119,13 +119,13 @@ class Outline:
         self.class_bars_: list[list[Any]] = []
         self.evidence_bars_: list[list[Any]] = []
         for item, y in zip(items, tops.tolist(), strict=False):
-            self._draw_name(item, y, layout)
+            self._draw_name(item, y)
             if item.parent >= 0:
                 x = INDENT * (item.depth - 0.75)
                 line = ([x, x, x + 0.5 * INDENT], [tops[item.parent] + 0.45, y, y])
                 ax.plot(*line, color="#999999", lw=0.7)
-            self.class_bars_.append(self._draw_classes(item, y, classes, layout))
-            self.evidence_bars_.append(self._draw_remarks(item, y, scale, layout, name_label))
+            self.class_bars_.append(self._draw_classes(item, y, classes))
+            self.evidence_bars_.append(self._draw_remarks(item, y, scale, name_label))
         head = {"color": drawing.NEUTRAL, "fontsize": drawing.SMALL - 1}
         drawing.write(ax, layout.rows, -0.4, "rows", ha="right", **head)
         drawing.write(ax, layout.classes, -0.4, "classes", **head)
@@ -146,8 +146,8 @@ class Outline:
         """Return about how many letters fit into a share of the width."""
         return max(6, int(share * self._letters))
 
-    def _draw_name(self, item: Item, y: float, layout: Layout) -> None:
-        x = INDENT * item.depth
+    def _draw_name(self, item: Item, y: float) -> None:
+        x, layout = INDENT * item.depth, self._layout
         room = self._room(layout.rows - 0.07 - x)
         note = drawing.plain(item.note, max(room // 2, room - len(item.name) - 2))
         name = drawing.plain(item.name, max(room - len(note) - 2 * bool(note), 6))
@@ -160,19 +160,16 @@ class Outline:
         rows = drawing.rows_text(item.weight)
         drawing.write(self.ax_, layout.rows, y, rows, ha="right", color=drawing.NEUTRAL)
 
-    def _draw_classes(
-        self, item: Item, y: float, classes: Sequence[str], layout: Layout
-    ) -> list[Any]:
+    def _draw_classes(self, item: Item, y: float, classes: Sequence[str]) -> list[Any]:
         """Draw a stacked bar of class shares, or the most frequent of many classes."""
-        ax, first, width = self.ax_, layout.classes, 0.93 * (layout.bars - layout.classes)
+        ax, first = self.ax_, self._layout.classes
+        width = 0.93 * (self._layout.bars - first)
         if len(classes) <= MAX_COLOURS:
-            starts = np.cumsum([0.0, *item.class_share[:-1]])
-            return [
-                ax.barh(y, width * share, 0.7, left=first + width * start, color=drawing.colour(c))[
-                    0
-                ]
-                for c, (share, start) in enumerate(zip(item.class_share, starts, strict=True))
-            ]
+            widths = width * item.class_share
+            colours = [drawing.colour(c) for c in range(len(classes))]
+            return list(
+                ax.barh(y, widths, 0.7, left=first + np.cumsum(widths) - widths, color=colours)
+            )
         best = int(item.class_share.argmax())
         frame = ax.barh(y, width, 0.7, left=first, color="#eeeeee")[0]
         bar = ax.barh(y, width * item.class_share[best], 0.7, left=first, color="#9DC3DE")[0]
@@ -180,11 +177,9 @@ class Outline:
         drawing.write(ax, first + 0.004, y, text, fontsize=drawing.SMALL - 1)
         return [bar, frame]
 
-    def _draw_remarks(
-        self, item: Item, y: float, scale: float, layout: Layout, name_label: bool
-    ) -> list[Any]:
+    def _draw_remarks(self, item: Item, y: float, scale: float, name_label: bool) -> list[Any]:
+        layout, bars = self._layout, []
         width = 0.93 * (layout.text - layout.bars)
-        bars = []
         for r, remark in enumerate(item.remarks):
             length = width * min(abs(remark.weight) / scale, 1.0)
             colour = drawing.FOR if remark.weight > 0 else drawing.AGAINST
