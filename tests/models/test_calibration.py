@@ -425,3 +425,14 @@ def test_probabilities_are_probabilities(model, table):
     assert shares.max() <= 1
     assert np.abs(shares.sum(axis=1) - 1).max() <= 1e-15 * shares.shape[1]
     assert np.isfinite(log_loss(target, shares, labels=np.unique(y)))
+
+
+@pytest.mark.parametrize("n_values", [1, 2])
+@each
+def test_a_column_may_be_empty_in_an_inner_fold(model, n_values):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3)).round(1)
+    X[:, 2] = np.nan
+    X[:n_values, 2] = 1.0
+    y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+    assert np.isfinite(clone(model).fit(X, y).predict_proba(X)).all()

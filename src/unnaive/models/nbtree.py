@@ -887,7 +887,7 @@ def _union(
     if not isinstance(coder, Grid):
         return coder
     every = [table.cuts for table in tables if table.cuts is not None]
-    return Bins(np.unique(np.concatenate([*every, *split_at])))
+    return Bins(np.unique(np.concatenate([np.empty(0), *every, *split_at])))
 
 
 def _places(table: FeatureTable, coder: CoarseCoder) -> NDArray[np.intp]:
