@@ -40,7 +40,6 @@ from unnaive import (
 )
 from unnaive.choose import make_model
 from unnaive.choose.comparison import MEASURES, differ, spread
-from unnaive.choose.pooled import refit_pool
 from unnaive.common.registry import family
 from unnaive.encode.hashing import deal_folds
 from unnaive.encode.sampling import sample_rows
@@ -563,8 +562,6 @@ def test_of_many_rows_a_sample_is_compared_and_the_best_learns_from_all(rows_of_
     np.testing.assert_allclose(
         pool.answer_.root.members[0].predict_proba(block), whole.predict_proba(X), 0, 1e-9
     )
-    again = refit_pool(pool, files)
-    np.testing.assert_allclose(again.predict_proba(X), pool.predict_proba(X), 0, 1e-9)
     with pytest.raises(TypeError, match="'DummyClassifier'.*raise max_rows"):
         compare(files, models=[], estimators=DummyClassifier(), cv=2, max_rows=60)
     with pytest.raises(ValueError, match="positions needs all .* rows in memory"):

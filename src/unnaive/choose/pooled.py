@@ -440,16 +440,6 @@ def fit_pool(pool: Result, results: Sequence[Result], rows: LabelledRows) -> Poo
     return _fit_members(model, [r.name for r in chosen], weights, loss, rows)
 
 
-def refit_pool(pool: PooledClassifier, X: Any) -> PooledClassifier:
-    """Return a fitted pool whose members learn again from a scan, and keep their weights."""
-    root = pool.answer_.root
-    assert isinstance(root, Ensemble)
-    members = dict(zip(pool.names_, pool._members().values(), strict=True))
-    fitted = {name: clone(members[name]).fit(X) for name in root.names}
-    weights = Weights(pool.weights_, root.intercept)
-    return clone(pool)._adopt(pool.names_, fitted, weights, pool.held_out_loss_)
-
-
 def _fit_members(
     model: PooledClassifier, names: Sequence[str], weights: Weights, loss: float, rows: LabelledRows
 ) -> PooledClassifier:

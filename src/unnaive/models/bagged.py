@@ -247,10 +247,6 @@ max_categories, grid_limit :
         self._check_oob()
 
 
-def _as_they_are(rows: CodedRows) -> tuple[CodedRows, int]:
-    return rows, rows.n_rows
-
-
 def _whole_block(rows: CodedRows) -> tuple[CodedRows, int]:
     return rows, rows.n_rows
 

@@ -72,13 +72,6 @@ class Block:
         return np.arange(self.first_row, self.first_row + self.n_rows)
 
     @property
-    def last_row(self) -> int:
-        """The largest number of a row."""
-        if self._row_ids is not None:
-            return int(self._row_ids.max())
-        return self.first_row + self.n_rows - 1
-
-    @property
     def is_consecutive(self) -> bool:
         """Whether rows are numbered one after the other."""
         return self._row_ids is None
