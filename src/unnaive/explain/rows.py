@@ -490,11 +490,12 @@ def _reasons(
         evidence.append(most)
     found = np.concatenate(bars)
     values, words = np.full((2, *found.shape), "", dtype=object)
-    coders, classes = _coders(answer), np.array(label_names(answer.classes), dtype=object)
+    coders, classes = _coders(answer), label_names(answer.classes)
+    endings = np.array([f": for {name}" for name in classes], dtype=object)
     for j in np.unique(found[found >= 0]).tolist():
         at, rank = np.nonzero(found == j)
         text, phrase = _bar_texts(answer, kept.take(at), coders, names, j)
-        values[at, rank], words[at, rank] = text, phrase + ": for " + classes[chosen[at]]
+        values[at, rank], words[at, rank] = text, phrase + endings[chosen[at]]
     features = feature_names(block.schema, names)
     return Reasons(features, answer.classes[chosen], found, np.concatenate(evidence), values, words)
 
@@ -530,8 +531,7 @@ def _bar_texts(
     """Return the values of some rows behind a contribution, and the same in words."""
     schema = block.schema
     if j < len(schema):
-        texts = _value_texts(block, j, 12)
-        return texts, _phrases(block, j, coders[j], texts)
+        return _value_texts(block, j, 12), _phrases(block, j, coders[j])
     if not isinstance(names[j], tuple):
         member = np.full(block.n_rows, str(names[j]), dtype=object)
         return member, member
@@ -539,10 +539,7 @@ def _bar_texts(
     own = {(pair.first, pair.second): pair.columns for pair in answer.pairs}
     columns = own.get((a, b), ((a, None), (b, None)))
     first, second = (_value_texts(block, i, 12) for i, _ in columns)
-    one, two = (
-        _phrases(block, i, coder, texts)
-        for (i, coder), texts in zip(columns, (first, second), strict=True)
-    )
+    one, two = (_phrases(block, i, coder) for i, coder in columns)
     return first + ", " + second, one + " and " + two
 
 
@@ -563,8 +560,8 @@ def _values(block: KeptBlock, coders: Sequence[Coder]) -> tuple[list[list[str]],
     return texts, states
 
 
-def _value_texts(block: KeptBlock, j: int, digits: int) -> Texts:
-    """Return the values of a column as text, which other rows do not change."""
+def _value_texts(block: KeptBlock, j: int, digits: int, prefix: str = "") -> Texts:
+    """Return the values of a column as text, which other rows do not change, after a prefix."""
     column = block.schema[j]
     slots, words = np.zeros(block.n_rows, np.intp), ["missing"]
     if column.kind == "categorical":
@@ -578,17 +575,17 @@ def _value_texts(block: KeptBlock, j: int, digits: int) -> Texts:
             words = [*(f"{value:.{digits}g}" for value in there.tolist()), "missing"]
         else:
             words = [*(cut_names(one, column)[0] for one in there[:, None]), "missing"]
-    return np.array(words, dtype=object)[slots.ravel()]
+    return np.array([prefix + word for word in words], dtype=object)[slots.ravel()]
 
 
-def _phrases(block: KeptBlock, j: int, coder: Coder, values: Texts) -> Texts:
+def _phrases(block: KeptBlock, j: int, coder: Coder) -> Texts:
     """Return the column and its interval or value in words, row by row."""
     name = block.schema.label(j)
     if isinstance(coder, Bins) and coder.size > 1:
         texts = ["is missing", *slot_words(coder, block.schema[j])[1:]]
-        values = np.array(texts, dtype=object)[column_slots(block, j, coder)]
-        return f"{name} " + values
-    return f"{name} is " + values
+        phrases = np.array([f"{name} {text}" for text in texts], dtype=object)
+        return phrases[column_slots(block, j, coder)]
+    return _value_texts(block, j, 12, f"{name} is ")
 
 
 # What if -----------------------------------------------------------------------------------------
