@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 from sklearn.base import clone
@@ -129,6 +131,11 @@ def forget_rows(model):
 
 @pytest.mark.parametrize("init", ["far", "random"])
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@example(
+    X=pd.DataFrame({"x": 0.1, "t": "a", "z": [np.nan, 20.492827809824416, 20.492827809824416]}),
+    order=random.Random(0),
+    weights=[1, 1, 3],
+)
 @given(X=tables(), order=st.randoms(), weights=st.lists(st.integers(0, 3), min_size=30))
 def test_neither_order_nor_repetition_matters_for_a_fixed_number(init, X, order, weights):
     model = LatentClassClusterer(3, n_init=2, init=init, random_state=0)

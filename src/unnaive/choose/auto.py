@@ -88,7 +88,7 @@ class AutoClassifier(TableClassifier):
     >>> X, y = load_iris(return_X_y=True)
     >>> model = AutoClassifier(models=["nb", "kernel", "c45"], random_state=0).fit(X, y)
     >>> model.best_name_
-    'kernel'
+    'pool'
     >>> model.score(X, y) > 0.94
     True
     """

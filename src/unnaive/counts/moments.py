@@ -186,7 +186,9 @@ def _finish(sums: NDArray[np.float64], out: NDArray[np.float64]) -> None:
                 b_low = math.ldexp(math.ldexp(sums[g, j, 1, 1], scale), scale)
                 a, a_low = _multiply(a, a_low, a, a_low)
                 b, b_low = _multiply(b, b_low, weight, weight_low)
-                spread = max(0.0, (b - a) + (b_low - a_low))
+                spread = (b - a) + (b_low - a_low)
+                if spread <= b * (1.0 + math.sqrt(weight)) * 2.0**-102:
+                    spread = 0.0  # a constant column: what is left is the rounding of the sums
                 variance = spread / weight / weight
                 out[2, g, j] = math.ldexp(math.ldexp(variance, -scale), -scale)
 
