@@ -135,6 +135,15 @@ def _two_sum(a: float, b: float) -> tuple[float, float]:
 
 
 @kernel(inline="always")
+def _add_to(sums: NDArray[np.float64], g: int, k: int, a: float, a_low: float) -> None:
+    """Add a number to a sum (IN, OUT), which keeps about 106 bits however many there are."""
+    total, error = _two_sum(sums[g, k, 0], a)
+    low = sums[g, k, 1] + (error + a_low)
+    high = total + low
+    sums[g, k, 0], sums[g, k, 1] = high, low - (high - total)
+
+
+@kernel(inline="always")
 def _two_product(a: float, b: float) -> tuple[float, float]:
     """Return the product of two floats and its rounding error."""
     product = a * b
@@ -187,7 +196,7 @@ def _finish(sums: NDArray[np.float64], out: NDArray[np.float64]) -> None:
                 a, a_low = _multiply(a, a_low, a, a_low)
                 b, b_low = _multiply(b, b_low, weight, weight_low)
                 spread = (b - a) + (b_low - a_low)
-                if spread <= b * (1.0 + math.sqrt(weight)) * 2.0**-102:
+                if spread <= b * (16.0 + weight) * 2.0**-106:
                     spread = 0.0  # a constant column: what is left is the rounding of the sums
                 variance = spread / weight / weight
                 out[2, g, j] = math.ldexp(math.ldexp(variance, -scale), -scale)
@@ -230,16 +239,14 @@ def _add_values(
     sums: NDArray[np.float64],
 ) -> bool:
     for i in range(len(values)):
-        value, row = values[i], sums[groups[i]]
+        value, g = values[i], groups[i]
         if abs(value) <= LARGEST:
             square, square_low = _two_product(value, value)
-            row[0, 0], error = _two_sum(row[0, 0], value)
-            row[0, 1] += error
-            row[1, 0], error = _two_sum(row[1, 0], square)
-            row[1, 1] += error + square_low
-            row[2, 0] += 1.0
+            _add_to(sums, g, 0, value, 0.0)
+            _add_to(sums, g, 1, square, square_low)
+            sums[g, 2, 0] += 1.0
         elif value != value:
-            missing[groups[i]] += 1.0
+            missing[g] += 1.0
         else:
             return False
     return True
@@ -254,18 +261,15 @@ def _add_weighted(
     sums: NDArray[np.float64],
 ) -> bool:
     for i in range(len(values)):
-        value, w, row = values[i], weight[i], sums[groups[i]]
+        value, w, g = values[i], weight[i], groups[i]
         if value != value:
-            missing[groups[i]] += w
+            missing[g] += w
             continue
         if abs(value) > LARGEST or w * value * value > _LARGEST_TERM:
             return False
         x, x_low = _two_product(w, value)
         square, square_low = _two_product(x, value)
-        row[0, 0], error = _two_sum(row[0, 0], x)
-        row[0, 1] += error + x_low
-        row[1, 0], error = _two_sum(row[1, 0], square)
-        row[1, 1] += error + (square_low + x_low * value)
-        row[2, 0], error = _two_sum(row[2, 0], w)
-        row[2, 1] += error
+        _add_to(sums, g, 0, x, x_low)
+        _add_to(sums, g, 1, square, square_low + x_low * value)
+        _add_to(sums, g, 2, w, 0.0)
     return True
