@@ -212,7 +212,9 @@ class _Problem:
             return value / whole, gradient / whole
 
         start = np.concatenate((centre, np.zeros(n_classes) if shift is None else shift))
-        limits = [bounds] * n + [(None, None)] * n_classes
+        # A class that no row was held out of has no intercept: nothing is known of its base rate.
+        held_out = np.bincount(self.y, self.weight, n_classes) > 0.0
+        limits = [bounds] * n + [(None, None) if some else (0.0, 0.0) for some in held_out]
         options = {"maxiter": 200, "maxcor": 20, "ftol": tolerance, "gtol": 1e-7}
         point = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits, options=options).x
         return point[:n], point[n:]
