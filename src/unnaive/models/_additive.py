@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, pairwise
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,35 +17,21 @@ from unnaive.bayes.estimate import log_likelihood
 from unnaive.bayes.scoring import PairTerm, TableTerm, Term, log_probabilities, probabilities
 from unnaive.common.threads import in_threads
 from unnaive.counts import Summary
-from unnaive.counts.encoded_rows import check_same_rows, weigh_classes
 from unnaive.counts.table import most_informative
-from unnaive.encode import Bins, Labels
-from unnaive.encode.coders import coder_sizes, column_slots
-from unnaive.encode.hashing import deal_folds, draw_order, draw_uniform
-from unnaive.encode.labels import groups_of
+from unnaive.encode import Bins
+from unnaive.encode.coders import coder_sizes
+from unnaive.encode.hashing import deal_folds, draw_order
 from unnaive.estimator import Progress
 from unnaive.models import _additive_kernels as kernels
 from unnaive.models._additive_kernels import Rows, Rule, Terms
-from unnaive.models.coded import Numbering
-from unnaive.table import Block, Schema, Source
-from unnaive.table.records import Storage, join, join_records, keep, stretches, taken
+from unnaive.models.coded import Numbering, read_coded_table
+from unnaive.table import Schema, Source
+from unnaive.table.records import Storage, stretches
 
 MANY_ROWS = 40_000  # from so many on, a round looks at a sample of them
 SAMPLE = 1 << 15  # rows of a sample, about: so many stripes
 STRIPE = 1 << 15  # rows of a stripe, at most twice
 LEAST_LEARNING = 4  # stripes that no bag holds out
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Coded:
-    """Rows of one block."""
-
-    PER_ROW: ClassVar = {"slots": 1, "groups": 0, "weight": 0, "row_ids": 0}
-
-    slots: NDArray[np.uint16]
-    groups: NDArray[np.uint16]
-    weight: NDArray[np.float64] | None
-    row_ids: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,18 +100,6 @@ def score_rows(
     return scores
 
 
-def code_block(
-    numbering: Numbering, labels: Labels, factor: NDArray[np.float64], block: Block
-) -> Coded:
-    """The rows of a block by slots; ``factor`` multiplies the weights of each class's rows."""
-    assert block.target is not None
-    groups = groups_of(labels, block.target).astype(np.uint16)
-    slots = np.empty((len(numbering.coders), block.n_rows), np.uint16)
-    for j, coder in enumerate(numbering.coders):
-        slots[j] = column_slots(block, j, coder)
-    return Coded(slots, groups, weigh_classes(block.weight, groups, factor), block.row_ids)
-
-
 def slots_of_pairs(slots: NDArray[Any], places: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
     """The coarser slots that pairs use."""
     out = np.empty(slots.shape, np.uint8)
@@ -138,7 +112,7 @@ def code_rows(
     source: Source,
     numbering: Numbering,
     summary: Summary,
-    factor: NDArray[np.float64],
+    class_factor: NDArray[np.float64],
     n_folds: int,
     seed: int,
     max_rows: int,
@@ -146,33 +120,26 @@ def code_rows(
     """Code the rows in one pass, and assign each to the fold that holds it out (none: no folds).
 
     Of more than ``max_rows`` rows, a random sample of about that size is coded. Sampling and folds
-    depend on the seed and the row number. Few rows are dealt to the folds class by class; many rows
-    are shuffled and cut into stripes, of which every fold holds one out.
+    depend on the seed and the row number. Small tables are stratified by class; the rows of large
+    ones are shuffled and split into stripes, and every fold holds one stripe out.
     """
-    labels, n_rows = summary.labels, summary.n_rows
-    share = max_rows / n_rows
-
-    def code(block: Block) -> Coded:
-        coded = code_block(numbering, labels, factor, block)
-        if share >= 1:
-            return coded
-        return taken(coded, np.flatnonzero(draw_uniform(seed, block.row_ids) < share))
-
-    room = source.storage
-    coded = join(source, code, n_rows) if share >= 1 else join_records(keep(source, code), room)
-    if source.may_change and share >= 1:
-        check_same_rows(summary, numbering.coders, factor, coded.slots, coded.groups, coded.weight)
-    n_rows = len(coded.groups)
-    pair_slots = room.empty(coded.slots.shape, np.uint8)
+    coders, room = numbering.coders, source.storage
+    table = read_coded_table(
+        source, coders, summary, class_factor, unseen=True, max_rows=max_rows, seed=seed
+    )
+    n_rows = len(table)
+    slots = room.empty(table.codes.shape, np.uint16)
+    pair_slots = room.empty(table.codes.shape, np.uint8)
     for part in stretches(n_rows):
-        pair_slots[:, part] = slots_of_pairs(coded.slots[:, part], numbering.places)
-    weight = np.empty(0) if coded.weight is None else coded.weight
+        slots[:, part] = table.codes[:, part]
+        pair_slots[:, part] = slots_of_pairs(table.codes[:, part], numbering.places)
+    weight = np.empty(0) if (table.weight == 1.0).all() else table.weight
     folds = np.empty(0, np.uint8)
     if n_folds and n_rows < MANY_ROWS:
-        folds = deal_folds(seed, coded.row_ids, coded.groups, n_folds).astype(np.uint8)
-    whole = Rows(coded.slots, pair_slots, coded.groups, weight, folds)
+        folds = deal_folds(seed, table.row_ids, table.y, n_folds).astype(np.uint8)
+    whole = Rows(slots, pair_slots, table.y, weight, folds)
     if n_folds and n_rows >= MANY_ROWS:
-        order = draw_order(seed, coded.row_ids, room)
+        order = draw_order(seed, table.row_ids, room)
         return Stripes(_part(whole, order, n_folds), order, room)
     return Stripes([whole], np.empty(0, np.intp), room)
 

@@ -182,7 +182,7 @@ def number_columns(
     max_pair_bins: int,
     max_categories: int | None,
 ) -> Numbering:
-    """Numbers in intervals of about equal frequency, categories as they are; no rows are seen.
+    """Return coders with bins of about equal frequency for numbers, and one slot per category.
 
     Intervals of pairs are unions of those of single columns. A column has an interval for each of
     its numbers where these are few enough. ``factor`` multiplies the weights of each class's rows.

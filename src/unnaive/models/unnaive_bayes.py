@@ -220,7 +220,7 @@ class UnnaiveBayesClassifier(OutOfBagMixin, ScorerAttributes, TableClassifier):
         factor = row_factor(summary, first.class_factor)
         pair_bins = self._pair_bins(float((summary.counts.totals * factor).sum()))
         numbering = number_columns(summary, factor, self.max_bins, pair_bins, self.max_categories)
-        learned = self._learn(first, numbering, factor)
+        learned = self._learn(first, numbering)
         scorer = learned.scorer(numbering, summary.schema)
         self.pairs_ = list(learned.evidence.pairs)
         self.validation_loss_ = np.array([*learned.losses[0], *learned.losses[1]])
@@ -228,10 +228,8 @@ class UnnaiveBayesClassifier(OutOfBagMixin, ScorerAttributes, TableClassifier):
         errors = learned.standard_errors(summary.schema, len(summary.labels))
         return EvidenceTable(scorer, numbering.counts, discriminative=True, errors=errors)
 
-    def _learn(
-        self, first: FirstPass, numbering: Numbering, factor: NDArray[np.float64]
-    ) -> Learned:
-        source, summary, _, seed, _ = first
+    def _learn(self, first: FirstPass, numbering: Numbering) -> Learned:
+        source, summary, class_factor, seed, _ = first
         classes = summary.labels.classes
         directions = read_directions(self.monotonic_cst, summary.schema, len(classes))
         interactions = read_interactions(
@@ -247,7 +245,7 @@ class UnnaiveBayesClassifier(OutOfBagMixin, ScorerAttributes, TableClassifier):
             source,
             numbering,
             summary,
-            factor,
+            class_factor,
             n_folds,
             seed,
             self.max_rows,
