@@ -30,7 +30,7 @@ from unnaive.models.held_out import (
     CalibrationRows,
     OutOfBagMixin,
     out_of_bag,
-    warn_of_unjudged,
+    warn_never_out_of_bag,
 )
 from unnaive.table.records import Records
 
@@ -210,7 +210,7 @@ max_categories, grid_limit :
             here = slice(stop, stop + len(part[0]))
             proba[here], y[here], weight[here], row_ids[here] = part
             stop = here.stop
-        warn_of_unjudged(proba, "in every bag", 7)
+        warn_never_out_of_bag(proba, "in every bag", 7)
         order = np.argsort(row_ids)
         self._set_oob(room.take(proba, order), y[order], weight[order])
 

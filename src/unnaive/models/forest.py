@@ -30,7 +30,7 @@ from unnaive.models.held_out import (
     CalibrationRows,
     OutOfBagMixin,
     out_of_bag,
-    warn_of_unjudged,
+    warn_never_out_of_bag,
 )
 from unnaive.table import Schema
 from unnaive.table.records import stretches
@@ -123,7 +123,6 @@ class RandomForestClassifier(OutOfBagMixin, TableClassifier):
     """
 
     _adds_up = False
-    _brings_rows = "trees are grown from coded rows"
     _optional_attributes = TableClassifier._optional_attributes | OUT_OF_BAG
 
     def __init__(
@@ -184,7 +183,7 @@ class RandomForestClassifier(OutOfBagMixin, TableClassifier):
         forest = self._grow(table, coders, len(summary.labels))
         if self.oob_score:
             proba = self._out_of_bag_proba(forest, table.codes.T, table.row_ids)
-            warn_of_unjudged(proba, "drawn by every tree", 6)
+            warn_never_out_of_bag(proba, "drawn by every tree", 6)
             self._set_oob(proba, table.y, table.weight)
         return forest
 

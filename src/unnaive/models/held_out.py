@@ -34,7 +34,7 @@ MAX_NUMBERS = 1 << 21  # of evidence of all rows, which bound the time that cali
 MAX_ROW_NUMBERS = 1 << 12  # of evidence of a row; tables of more columns share the slope
 CROSS_FIT_ROWS = 10_000  # tables below are calibrated by inner folds
 FEW_ROWS = 1_000  # tables below have more folds: with three, calibration costs them accuracy
-UNJUDGED = 0.05  # share of rows in every bag that is worth a warning
+NEVER_OUT_SHARE = 0.05  # share of rows in every bag that is worth a warning
 OUT_OF_BAG = frozenset({"oob_score_", "oob_decision_function_"})
 
 
@@ -105,8 +105,8 @@ def cross_fit(
         node = model._fit_rows(first, rows.take(train))
         parts.append(score_rows(node, rows.block.take(test), by_column, first.n_jobs))
         places.append(test)
-    judged = rows.take(np.concatenate(places))
-    return HeldOut(np.concatenate(parts), judged.y, judged.sample_weight, judged.block)
+    scored = rows.take(np.concatenate(places))
+    return HeldOut(np.concatenate(parts), scored.y, scored.sample_weight, scored.block)
 
 
 def inner_folds(
@@ -147,9 +147,9 @@ def out_of_bag(
     proba: NDArray[np.float64], y: NDArray[Any], sample_weight: NDArray[np.float64]
 ) -> HeldOut:
     """Return the out-of-bag probabilities of rows as evidence; NaN where all bags drew the row."""
-    judged = ~np.isnan(proba[:, 0])
-    logs = np.log(np.maximum(proba[judged], LEAST_SHARE))
-    return HeldOut(logs, y[judged], sample_weight[judged])
+    scored = ~np.isnan(proba[:, 0])
+    logs = np.log(np.maximum(proba[scored], LEAST_SHARE))
+    return HeldOut(logs, y[scored], sample_weight[scored])
 
 
 class OutOfBagMixin:
@@ -163,8 +163,8 @@ class OutOfBagMixin:
         self, proba: NDArray[np.float64], y: NDArray[Any], weight: NDArray[np.float64]
     ) -> None:
         """Store the out-of-bag probabilities of all rows, and their accuracy."""
-        judged = ~np.isnan(proba[:, 0])
-        correct, whole = judged & (proba.argmax(axis=1) == y), float(weight[judged].sum())
+        scored = ~np.isnan(proba[:, 0])
+        correct, whole = scored & (proba.argmax(axis=1) == y), float(weight[scored].sum())
         self.oob_decision_function_ = proba
         self.oob_score_ = float(weight[correct].sum()) / whole if whole else np.nan
 
@@ -175,12 +175,12 @@ class OutOfBagMixin:
             check_values("oob_decision_function_", proba, (len(proba), n), 0.0, nan=True)
 
 
-def warn_of_unjudged(proba: NDArray[np.float64], where: str, stacklevel: int) -> None:
+def warn_never_out_of_bag(proba: NDArray[np.float64], where: str, stacklevel: int) -> None:
     """Warn if many rows have no out-of-bag probabilities, because they are ``where``."""
-    n_rows, unjudged = len(proba), int(np.isnan(proba[:, 0]).sum())
-    if unjudged > UNJUDGED * n_rows:
+    n_rows, n_missing = len(proba), int(np.isnan(proba[:, 0]).sum())
+    if n_missing > NEVER_OUT_SHARE * n_rows:
         warnings.warn(
-            f"{unjudged} of {n_rows} rows are {where}, so that nothing judges them; raise "
+            f"{n_missing} of {n_rows} rows are {where} and have no out-of-bag prediction; raise "
             "n_estimators.",
             UserWarning,
             stacklevel=stacklevel + 1,
